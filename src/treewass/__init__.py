@@ -1,0 +1,34 @@
+"""Learn a tree over words; compare, search, classify and explain documents with its Wasserstein distance."""
+
+from typing import TYPE_CHECKING
+
+from treewass._lazy import attach
+
+if TYPE_CHECKING:
+    from treewass.classify.classifier import TreeWassersteinClassifier
+    from treewass.exceptions import EmptyDocumentWarning
+    from treewass.learners.profile import ProfileTreeWasserstein
+    from treewass.search.index import TreeIndex
+    from treewass.trees.metric import TreeMetric
+    from treewass.trees.tree import Tree
+
+__version__ = "0.1.0.dev0"
+__all__ = [
+    "EmptyDocumentWarning",
+    "ProfileTreeWasserstein",
+    "Tree",
+    "TreeIndex",
+    "TreeMetric",
+    "TreeWassersteinClassifier",
+]
+__getattr__, __dir__ = attach(
+    __name__,
+    {
+        "EmptyDocumentWarning": ".exceptions",
+        "ProfileTreeWasserstein": ".learners.profile",
+        "Tree": ".trees.tree",
+        "TreeIndex": ".search.index",
+        "TreeMetric": ".trees.metric",
+        "TreeWassersteinClassifier": ".classify.classifier",
+    },
+)

@@ -1,0 +1,1 @@
+"""Benchmarks: each measure is a command, its figures are rows."""

@@ -1,0 +1,37 @@
+"""The commands of ``treewass bench``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated
+
+import typer
+
+from treewass.bench.rows import Row, rows_table
+
+__all__ = ["bench"]
+
+bench = typer.Typer(help="Measure: rows as JSON lines for machines, a table for people.", no_args_is_help=True)
+AsJson = Annotated[bool, typer.Option("--json", help="Print rows as JSON lines instead of a table.")]
+
+
+def show(rows: Iterable[Row], as_json: bool) -> None:
+    """Print rows: as JSON lines as soon as each is there, or as one table."""
+    if as_json:
+        for row in rows:
+            typer.echo(row.to_json())
+        return
+    from rich.console import Console
+
+    Console().print(rows_table(rows))
+
+
+@bench.command("import")
+def import_command(
+    as_json: AsJson = False,
+    repetitions: Annotated[int, typer.Option(min=1, help="Starts of Python.")] = 10,
+) -> None:
+    """Measure the CPU time of ``import treewass``."""
+    from treewass.bench.imports import bench_import
+
+    show(bench_import(repetitions), as_json)

@@ -1,0 +1,155 @@
+"""A measured figure with all that is needed to repeat it, as a JSON line or a table."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+__all__ = ["Row", "Value", "environment", "read_rows", "rows_table"]
+
+_PACKAGES = ("treewass", "numpy", "scipy", "scikit-learn", "numba")
+Value = str | int | float | bool | None
+
+
+@cache
+def environment() -> dict[str, Value]:
+    """Describe what a benchmark ran on: versions, machine, commit.
+
+    Returns
+    -------
+    dict
+        ``python``, the versions of the packages that matter, ``system``, ``processor``, ``cores`` and ``commit``
+        (None outside a checkout).
+
+    Examples
+    --------
+    >>> sorted(environment())[:3]
+    ['commit', 'cores', 'numba']
+    """
+    versions: dict[str, Value] = {}
+    for package in _PACKAGES:
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:
+            versions[package] = None
+    return {
+        "python": platform.python_version(),
+        **versions,
+        "system": platform.system(),
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "commit": _commit(),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One case of a benchmark and what was measured for it.
+
+    Parameters
+    ----------
+    benchmark : str
+        The command that measured it, such as ``"import"``.
+    case : mapping
+        What was measured: data set, method, size, seed, …; together with `benchmark` it names the row.
+    measures : mapping
+        The figures, with the unit in the name, such as ``{"cpu_seconds": 0.1}``.
+    protocol : str
+        How it was measured, in a sentence.
+    environment : mapping, optional
+        Where; this machine by default.
+
+    Examples
+    --------
+    >>> row = Row("import", {"module": "treewass"}, {"cpu_seconds": 0.1}, "best of 10", environment={})
+    >>> row.to_json()
+    '{"benchmark": "import", "case": {"module": "treewass"}, "measures": {"cpu_seconds": 0.1}, ...}'
+    """
+
+    benchmark: str
+    case: Mapping[str, Value]
+    measures: Mapping[str, Value]
+    protocol: str
+    environment: Mapping[str, Value] = field(default_factory=environment)
+
+    def to_json(self) -> str:
+        """Write the row as one line of JSON."""
+        return json.dumps(asdict(self), ensure_ascii=False)
+
+
+def read_rows(path: str | os.PathLike[str]) -> list[Row]:
+    """Read the rows of a file of JSON lines.
+
+    Parameters
+    ----------
+    path : path-like
+        As written by ``treewass bench … --json``.
+
+    Returns
+    -------
+    list of Row
+    """
+    lines = Path(path).read_text(encoding="utf-8").splitlines()
+    return [Row(**json.loads(line)) for line in lines if line.strip()]
+
+
+def rows_table(rows: Iterable[Row]) -> Table:
+    """Lay rows of one benchmark out as a table for people.
+
+    Parameters
+    ----------
+    rows : iterable of Row
+        Rows with the same case and measure names as the first.
+
+    Returns
+    -------
+    rich.table.Table
+    """
+    from rich.table import Table
+
+    rows = list(rows)
+    table = Table(title=rows[0].benchmark if rows else None, caption=rows[0].protocol if rows else None)
+    columns = list(dict.fromkeys(name for row in rows for name in (*row.case, *row.measures)))
+    for name in columns:
+        table.add_column(name.replace("_", " "), justify="left" if rows and name in rows[0].case else "right")
+    for row in rows:
+        values = {**row.case, **row.measures}
+        table.add_row(*(_shown(values.get(name)) for name in columns))
+    return table
+
+
+def _shown(value: Value) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _processor() -> str:
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        for line in cpuinfo.read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def _commit() -> str | None:
+    folder = Path(__file__).parent
+    try:
+        found = subprocess.run(
+            ["git", "rev-parse", "--short", "HEAD"], cwd=folder, capture_output=True, text=True, check=False
+        )
+    except OSError:
+        return None
+    return found.stdout.strip() or None

@@ -1,0 +1,262 @@
+"""Nearest-neighbour classification under a tree metric."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from treewass.classify.votes import distance_vote, fallback_vote, majority_vote, vote_temperature
+from treewass.documents.histograms import empty_rows, warn_about_empty_rows
+from treewass.learners.inputs import check_documents, check_labelled_documents, counts_tags
+from treewass.learners.profile import ProfileTreeWasserstein
+from treewass.learners.stars import bow_metric, tfidf_metric
+from treewass.search.embedding import mass_units
+from treewass.search.index import TreeIndex
+from treewass.trees.metric import TreeMetric
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+    from scipy.sparse import csr_array
+
+__all__ = ["TreeWassersteinClassifier"]
+
+_VOTES = ("distance", "fallback", "majority")
+_TEMPERATURE_SAMPLE = 1000
+
+
+class TreeWassersteinClassifier(ClassifierMixin, BaseEstimator):
+    """Classify documents by their nearest neighbours under a tree-Wasserstein distance.
+
+    Parameters
+    ----------
+    metric : None, "bow", "tfidf", estimator or TreeMetric, default=None
+        The distance: None learns a tree with `ProfileTreeWasserstein`; ``"bow"`` and ``"tfidf"`` are the L1
+        distances between bags of words, plain or weighted; an unfitted transformer with a `metric_` after fitting,
+        such as any learner of treewass, is cloned and fitted; a `TreeMetric` is used as it is.
+    n_neighbors : int, default=19
+        Neighbours that vote; all documents where there are fewer.
+    vote : {"distance", "fallback", "majority"}, default="distance"
+        How they vote: nearer ones count more; the paper's rule (the class with more than half of the k nearest, or
+        of the k − 2 nearest, and so on); or each the same.
+    n_jobs : int, optional
+        Threads for batches of queries; -1 for all cores. Results do not depend on it.
+    random_state : int, RandomState instance or None, default=0
+        Passed to the default learner.
+
+    Attributes
+    ----------
+    metric_ : TreeMetric
+        The distance in use.
+    index_ : TreeIndex
+        The training documents; ids are row numbers.
+    classes_ : ndarray of shape (n_classes,)
+        The labels seen in `fit`, sorted.
+    class_prior_ : ndarray of shape (n_classes,)
+        Share of each class: the answer for a document without a known word.
+    temperature_ : float
+        Scale of the distance vote, from the training documents' own neighbours.
+    n_features_in_ : int
+        Number of words.
+
+    Examples
+    --------
+    >>> from sklearn.feature_extraction.text import CountVectorizer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> texts = ["cats purr", "cats meow softly", "dogs bark", "dogs growl loudly"]
+    >>> model = make_pipeline(CountVectorizer(), TreeWassersteinClassifier(n_neighbors=1))
+    >>> model.fit(texts, ["cat", "cat", "dog", "dog"]).predict(["loud dogs", "a purring cats"])
+    array(['dog', 'cat'], dtype='<U3')
+    """
+
+    def __init__(
+        self,
+        metric: str | TreeMetric | BaseEstimator | None = None,
+        *,
+        n_neighbors: int = 19,
+        vote: str = "distance",
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = 0,
+    ) -> None:
+        self.metric = metric
+        self.n_neighbors = n_neighbors
+        self.vote = vote
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: ArrayLike) -> TreeWassersteinClassifier:
+        """Learn the metric, where there is one to learn, and index the documents.
+
+        Parameters
+        ----------
+        X : sparse matrix or array-like of shape (n_documents, n_words)
+            Counts or weights. Documents without a known word are never neighbours, with a warning.
+        y : array-like of shape (n_documents,)
+            Labels.
+
+        Returns
+        -------
+        TreeWassersteinClassifier
+            Itself.
+        """
+        if self.vote not in _VOTES:
+            raise ValueError(f"Expected vote to be one of {', '.join(_VOTES)}, got {self.vote!r}.")
+        if self.n_neighbors < 1:
+            raise ValueError(f"Expected n_neighbors of at least 1, got {self.n_neighbors}.")
+        counts, labels = check_labelled_documents(self, X, y)
+        self.classes_, self._labels = np.unique(labels, return_inverse=True)
+        self.class_prior_ = np.bincount(self._labels) / self._labels.size
+        self.metric_ = self._learn(counts, labels)
+        self.index_ = self._index(counts)
+        self._documents = counts
+        self.temperature_ = self._choose_temperature()
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the label of each document: the class of the largest probability.
+
+        Parameters
+        ----------
+        X : sparse matrix or array-like of shape (n_documents, n_words)
+            Counts or weights.
+
+        Returns
+        -------
+        ndarray of shape (n_documents,)
+        """
+        probabilities = self.predict_proba(X)
+        return np.asarray(self.classes_[probabilities.argmax(axis=1)])
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Estimate the probability of each class from the neighbours' vote.
+
+        Parameters
+        ----------
+        X : sparse matrix or array-like of shape (n_documents, n_words)
+            Counts or weights. A document without a known word gets the class prior, with a warning.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_classes)
+            In the order of `classes_`; rows sum to one.
+        """
+        check_is_fitted(self)
+        counts = check_documents(self, X)
+        unknown = empty_rows(mass_units(self.metric_, counts))
+        warn_about_empty_rows(unknown, "they get the class prior.")
+        known = np.setdiff1d(np.arange(counts.shape[0]), unknown)
+        probabilities = np.tile(self.class_prior_, (counts.shape[0], 1))
+        if known.size:
+            probabilities[known] = self._vote(*self.index_.search(counts[known], self.n_neighbors))
+        return probabilities
+
+    def kneighbors(
+        self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
+    ) -> NDArray[np.int64] | tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Find the nearest training documents.
+
+        Parameters
+        ----------
+        X : sparse matrix or array-like of shape (n_queries, n_words), optional
+            Counts or weights, each row with a known word. By default the training documents, none of which is its
+            own neighbour.
+        n_neighbors : int, optional
+            Neighbours a query; that of the constructor by default.
+        return_distance : bool, default=True
+            Whether to return the distances too.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_queries, k), only with `return_distance`
+            Ascending.
+        rows : ndarray of int64, shape (n_queries, k)
+            Row numbers of the training documents; ties in ascending order.
+        """
+        check_is_fitted(self)
+        k = self.n_neighbors if n_neighbors is None else n_neighbors
+        if X is None:
+            distances, rows = self._other_documents(np.arange(self._documents.shape[0]), k)
+        else:
+            distances, rows = self.index_.search(check_documents(self, X), k)
+        return (distances, rows) if return_distance else rows
+
+    def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> csr_array:
+        """Build the graph of nearest training documents.
+
+        Parameters
+        ----------
+        X, n_neighbors
+            As in `kneighbors`.
+        mode : {"connectivity", "distance"}, default="connectivity"
+            Ones, or the distances.
+
+        Returns
+        -------
+        csr_array of shape (n_queries, n_documents)
+        """
+        from scipy.sparse import csr_array
+
+        if mode not in ("connectivity", "distance"):
+            raise ValueError(f'Expected mode to be "connectivity" or "distance", got {mode!r}.')
+        distances, rows = self.kneighbors(X, n_neighbors)
+        values = distances if mode == "distance" else np.ones(rows.shape)
+        bounds = np.arange(0, rows.size + 1, max(rows.shape[1], 1))
+        return csr_array((values.ravel(), rows.ravel(), bounds), shape=(len(rows), self._documents.shape[0]))
+
+    def _learn(self, counts: csr_array, labels: NDArray[Any]) -> TreeMetric:
+        """Turn the parameter `metric` into a TreeMetric."""
+        if isinstance(self.metric, TreeMetric):
+            return self.metric
+        if self.metric == "bow":
+            return bow_metric(counts.shape[1])
+        if self.metric == "tfidf":
+            return tfidf_metric(counts)
+        if isinstance(self.metric, str) or not (self.metric is None or hasattr(self.metric, "fit")):
+            raise ValueError(
+                'Expected metric to be None, "bow", "tfidf", an unfitted transformer with a metric_, or a '
+                f"TreeMetric, got {self.metric!r}."
+            )
+        learner = ProfileTreeWasserstein(random_state=self.random_state) if self.metric is None else clone(self.metric)
+        learned = learner.fit(counts, labels)
+        metric = getattr(learned, "metric_", None)
+        if not isinstance(metric, TreeMetric):
+            raise TypeError(f"Expected {type(learner).__name__} to have a TreeMetric as metric_ after fitting.")
+        return metric
+
+    def _index(self, counts: csr_array) -> TreeIndex:
+        """Index the training documents under their row numbers."""
+        index = TreeIndex(self.metric_, n_jobs=self.n_jobs)
+        index.add(counts)
+        return index
+
+    def _choose_temperature(self) -> float:
+        """Look at the neighbours of some training documents, spread evenly over all."""
+        searchable = np.setdiff1d(self.index_.ids, empty_rows(mass_units(self.metric_, self._documents)))
+        if not searchable.size:
+            raise ValueError("Expected at least one document with a known word, got none: X holds only zeros.")
+        sample = searchable[:: -(-searchable.size // _TEMPERATURE_SAMPLE)]
+        distances, _ = self._other_documents(sample, self.n_neighbors)
+        return vote_temperature(distances, self.metric_.resolution)
+
+    def _other_documents(self, rows: NDArray[np.intp], k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Search for training documents among the training documents, leaving each itself out."""
+        distances, ids = self.index_.search(self._documents[rows], k + 1)
+        others = ids != rows[:, None]
+        others[others.all(axis=1), -1:] = False
+        shape = (len(rows), ids.shape[1] - 1)
+        return distances[others].reshape(shape), ids[others].reshape(shape)
+
+    def _vote(self, distances: NDArray[np.float64], ids: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Turn neighbours into class probabilities."""
+        labels, n_classes = self._labels[ids], len(self.classes_)
+        if self.vote == "distance":
+            return distance_vote(labels, distances, n_classes, self.temperature_)
+        return fallback_vote(labels, n_classes) if self.vote == "fallback" else majority_vote(labels, n_classes)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = counts_tags(super().__sklearn_tags__())
+        tags.classifier_tags.poor_score = True
+        return tags

@@ -1,0 +1,182 @@
+"""Word counts of documents: what is accepted, and how it becomes mass one a row."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treewass.exceptions import EmptyDocumentWarning
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from scipy.sparse import csr_array
+
+__all__ = ["check_counts", "empty_rows", "first_few", "to_histograms", "warn_about_empty_rows"]
+
+
+def to_histograms(X: Any, *, n_words: int | None = None) -> csr_array:
+    """Normalise word counts so that each document has mass one.
+
+    Parameters
+    ----------
+    X : sparse matrix, sparse array or array-like of shape (n_documents, n_words)
+        Non-negative counts or weights of any integer, boolean or floating type.
+    n_words : int, optional
+        The number of columns to demand; by default any.
+
+    Returns
+    -------
+    csr_array of shape (n_documents, n_words), float64
+        Canonical rows (sorted, no duplicates, no stored zeros) that sum to one.
+        A document without any word stays a row of zeros.
+
+    Raises
+    ------
+    ValueError
+        For negative, infinite or missing values, a wrong shape, or totals that overflow.
+    TypeError
+        For values that are not real numbers.
+
+    Examples
+    --------
+    >>> to_histograms([[1, 3], [0, 0], [2, 2]]).toarray()
+    array([[0.25, 0.75],
+           [0.  , 0.  ],
+           [0.5 , 0.5 ]])
+    """
+    counts = check_counts(X, n_words=n_words)
+    return scale_rows(counts, row_totals(counts))
+
+
+def check_counts(X: Any, *, n_words: int | None = None, caller: str = "treewass") -> csr_array:
+    """Validate word counts and bring them into canonical CSR form, without normalising.
+
+    Parameters
+    ----------
+    X : sparse matrix, sparse array or array-like of shape (n_documents, n_words)
+        Non-negative counts or weights.
+    n_words : int, optional
+        The number of columns to demand; by default any.
+    caller : str, default="treewass"
+        Named in the error message.
+
+    Returns
+    -------
+    csr_array of shape (n_documents, n_words), float64
+        Sorted rows without duplicates or stored zeros; shares no memory with `X`.
+
+    Examples
+    --------
+    >>> check_counts([[2, 0, 1]]).indices
+    array([0, 2], dtype=int32)
+    """
+    counts = _as_csr(X)
+    if n_words is not None and counts.shape[1] != n_words:
+        raise ValueError(
+            f"X has {counts.shape[1]} features, but {caller} is expecting {n_words} features as input: "
+            f"one column per word of the vocabulary. Vectorise with the vocabulary used for fitting."
+        )
+    _refuse(counts, ~np.isfinite(counts.data), f"Input X contains NaN or infinity, passed to {caller}")
+    _refuse(counts, counts.data < 0, f"Negative values in data passed to {caller}")
+    counts.sum_duplicates()
+    counts.eliminate_zeros()
+    return counts
+
+
+def row_totals(counts: csr_array) -> NDArray[np.float64]:
+    """Sum each row from left to right, the one order that every embedding uses.
+
+    Parameters
+    ----------
+    counts : csr_array of shape (n_documents, n_words)
+        Canonical rows.
+
+    Returns
+    -------
+    ndarray of shape (n_documents,)
+        The totals, in float64; all finite.
+
+    Examples
+    --------
+    >>> row_totals(check_counts([[2, 0, 1], [0, 0, 0]]))
+    array([3., 0.])
+    """
+    totals: NDArray[np.float64] = counts @ np.ones(counts.shape[1])
+    if not np.isfinite(totals).all():
+        rows = first_few(np.flatnonzero(~np.isfinite(totals)))
+        raise ValueError(f"Expected row totals that fit a float64, but rows {rows} overflow. Scale X down.")
+    return totals
+
+
+def scale_rows(counts: csr_array, totals: NDArray[np.float64]) -> csr_array:
+    """Divide each row by its total; rows of total zero stay empty."""
+    from scipy.sparse import csr_array
+
+    data = counts.data / np.repeat(totals, np.diff(counts.indptr))
+    return csr_array((data, counts.indices, counts.indptr), shape=counts.shape)
+
+
+def empty_rows(counts: csr_array) -> NDArray[np.intp]:
+    """Find the rows without any entry.
+
+    Examples
+    --------
+    >>> empty_rows(check_counts([[0, 0], [1, 0], [0, 0]]))
+    array([0, 2])
+    """
+    return np.flatnonzero(np.diff(counts.indptr) == 0)
+
+
+def warn_about_empty_rows(rows: NDArray[np.intp], consequence: str) -> None:
+    """Warn that some documents hold no known word, and say what becomes of them."""
+    if rows.size:
+        warnings.warn(
+            f"{rows.size} document(s) hold no known word (rows {first_few(rows)}): {consequence}",
+            EmptyDocumentWarning,
+            stacklevel=3,
+        )
+
+
+def first_few(rows: NDArray[Any], most: int = 5) -> str:
+    """List the first few row numbers for a message.
+
+    Examples
+    --------
+    >>> first_few(np.arange(3)), first_few(np.arange(9))
+    ('0, 1, 2', '0, 1, 2, 3, 4, …')
+    """
+    return ", ".join(str(row) for row in rows[:most].tolist()) + (", …" if len(rows) > most else "")
+
+
+def _as_csr(X: Any) -> csr_array:
+    """Copy any matrix of real numbers into a float64 CSR array."""
+    from scipy.sparse import csr_array, issparse
+
+    if not issparse(X):
+        X = np.asarray(X)
+        if X.ndim != 2:
+            raise ValueError(
+                f"Expected a 2D array of shape (n_documents, n_words), got {X.ndim}D of shape {X.shape}. "
+                "Reshape your data: X.reshape(1, -1) makes one document of a single row."
+            )
+    elif X.ndim != 2:
+        raise ValueError(f"Expected a 2D sparse array of shape (n_documents, n_words), got {X.ndim}D.")
+    if X.dtype.kind not in "biuf":
+        raise TypeError(
+            f"Expected counts or weights as real numbers, got dtype {X.dtype}. "
+            "Texts become counts with scikit-learn's CountVectorizer."
+        )
+    return csr_array(X, dtype=np.float64, copy=True)
+
+
+def _refuse(counts: csr_array, offending: NDArray[np.bool_], problem: str) -> None:
+    """Raise a ValueError that names the first rows with an offending value."""
+    if offending.any():
+        entries = np.flatnonzero(offending)
+        rows = np.unique(np.searchsorted(counts.indptr, entries, side="right") - 1)
+        raise ValueError(
+            f"{problem}: {rows.size} row(s), first {first_few(rows)}, such as the value "
+            f"{counts.data[entries[0]]}. Expected finite non-negative counts or weights."
+        )

@@ -1,0 +1,15 @@
+"""Learners: from documents to a tree metric."""
+
+from typing import TYPE_CHECKING
+
+from treewass._lazy import attach
+
+if TYPE_CHECKING:
+    from treewass.learners.profile import ProfileTreeWasserstein
+    from treewass.learners.stars import bow_metric, tfidf_metric
+
+__all__ = ["ProfileTreeWasserstein", "bow_metric", "tfidf_metric"]
+__getattr__, __dir__ = attach(
+    __name__,
+    {"ProfileTreeWasserstein": ".profile", "bow_metric": ".stars", "tfidf_metric": ".stars"},
+)

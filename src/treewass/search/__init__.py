@@ -1,0 +1,13 @@
+"""Search: embedding documents, distances, the exact index."""
+
+from typing import TYPE_CHECKING
+
+from treewass._lazy import attach
+
+if TYPE_CHECKING:
+    from treewass.search.distance_matrix import pairwise
+    from treewass.search.embedding import embed
+    from treewass.search.index import TreeIndex
+
+__all__ = ["TreeIndex", "embed", "pairwise"]
+__getattr__, __dir__ = attach(__name__, {"TreeIndex": ".index", "embed": ".embedding", "pairwise": ".distance_matrix"})

@@ -1,0 +1,118 @@
+"""The invariants of a tree, checked once at the door; each function returns a read-only copy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["check_lengths", "check_nodes", "check_parents", "frozen"]
+
+_Array = TypeVar("_Array", bound=np.ndarray[Any, Any])
+
+
+def frozen(array: _Array) -> _Array:
+    """Make an array read-only.
+
+    Examples
+    --------
+    >>> frozen(np.zeros(2)).flags.writeable
+    False
+    """
+    array.setflags(write=False)
+    return array
+
+
+def check_parents(parents: ArrayLike) -> NDArray[np.int32]:
+    """Demand the parent array of a tree: the root first, every node after its parent.
+
+    Parameters
+    ----------
+    parents : array-like of int, shape (n_nodes,)
+        The parent of each internal node, -1 for the root.
+
+    Returns
+    -------
+    ndarray of int32, shape (n_nodes,)
+
+    Examples
+    --------
+    >>> check_parents([-1, 0, 0])
+    array([-1,  0,  0], dtype=int32)
+    >>> check_parents([-1, 2, 1])
+    Traceback (most recent call last):
+        ...
+    ValueError: Expected every node to come after its parent, but node(s) 1 do not: node 1 has parent 2...
+    """
+    array = _integers(parents, "parents")
+    if array.ndim != 1 or array.size == 0:
+        raise ValueError(f"Expected parents of shape (n_nodes,) with at least the root, got shape {array.shape}.")
+    if array[0] != -1:
+        raise ValueError(f"Expected the root at node 0, marked by parents[0] == -1, got parents[0] == {array[0]}.")
+    wrong = np.flatnonzero((array < 0) | (array >= np.arange(array.size)))[1:]
+    if wrong.size:
+        raise ValueError(
+            f"Expected every node to come after its parent, but node(s) {_first(wrong)} do not: "
+            f"node {wrong[0]} has parent {array[wrong[0]]}. Number the nodes from the root down, "
+            "so that 0 <= parents[v] < v for every node v but the root."
+        )
+    return frozen(array.astype(np.int32))
+
+
+def check_nodes(nodes: ArrayLike, count: int, kind: str = "nodes") -> NDArray[np.int32]:
+    """Demand numbers of existing nodes (or words), of any shape.
+
+    Examples
+    --------
+    >>> check_nodes([0, 2], 2)
+    Traceback (most recent call last):
+        ...
+    ValueError: Expected nodes between 0 and 1, got 2.
+    """
+    array = _integers(nodes, kind)
+    wrong = array[(array < 0) | (array >= count)]
+    if wrong.size:
+        allowed = f"between 0 and {count - 1}" if count else "of a tree that has none"
+        raise ValueError(f"Expected {kind} {allowed}, got {_first(wrong)}.")
+    return frozen(array.astype(np.int32))
+
+
+def check_lengths(lengths: ArrayLike | None, count: int, name: str) -> NDArray[np.float64]:
+    """Demand finite non-negative numbers, one each; ones where None is given.
+
+    Examples
+    --------
+    >>> check_lengths(None, 2, "edge_lengths")
+    array([1., 1.])
+    >>> check_lengths([1, -1], 2, "edge_lengths")
+    Traceback (most recent call last):
+        ...
+    ValueError: Expected finite non-negative edge_lengths, got -1.0 at position(s) 1.
+    """
+    if lengths is None:
+        return frozen(np.ones(count))
+    array = np.array(lengths)
+    if array.dtype.kind not in "biuf" and array.size:
+        raise TypeError(f"Expected {name} as real numbers, got dtype {array.dtype}.")
+    array = array.astype(np.float64)
+    if array.shape != (count,):
+        raise ValueError(f"Expected {name} of shape ({count},), got shape {array.shape}.")
+    wrong = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
+    if wrong.size:
+        raise ValueError(f"Expected finite non-negative {name}, got {array[wrong[0]]} at position(s) {_first(wrong)}.")
+    return frozen(array)
+
+
+def _integers(values: ArrayLike, name: str) -> NDArray[np.int64]:
+    """Copy whole numbers into int64, refusing anything else."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "iu" and array.size:
+        raise TypeError(f"Expected {name} as integers, got dtype {array.dtype}.")
+    return array.astype(np.int64)
+
+
+def _first(values: NDArray[Any], most: int = 5) -> str:
+    return ", ".join(str(value) for value in values[:most].tolist()) + (", …" if len(values) > most else "")

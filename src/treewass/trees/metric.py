@@ -1,0 +1,253 @@
+"""What a learner learns: one tree or several, and how much mass each word carries."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treewass.trees.checks import check_lengths, frozen
+from treewass.trees.matrices import subtree_matrix
+from treewass.trees.tree import Tree
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+    from scipy.sparse import csr_array
+
+__all__ = ["TreeMetric"]
+
+_NORM_BITS = 29  # norms below 2**30 units, so that the sum of two fits an int32
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class TreeMetric:
+    """A distance between documents: the tree-Wasserstein distance of equation (1), with weighted words.
+
+    Document i puts the mass ``masses[w] * counts[i, w] / sum_u(masses[u] * counts[i, u])`` on word w. With
+    several trees (components) the distance is the sum over them: scale trees by ``1 / n`` for an average.
+
+    Parameters
+    ----------
+    trees : Tree or sequence of Tree
+        One component each, all over the same words.
+    masses : array-like of float, shape (n_words,) or (n_components, n_words), optional
+        Mass factor of each word, one by default. A word of factor zero is unknown to the metric.
+    fraction_bits : int, optional
+        The embedding is held as integers, in units of ``2**-fraction_bits``. By default as many bits as let
+        every norm and distance fit a 32-bit integer.
+
+    Attributes
+    ----------
+    trees : tuple of Tree
+    masses : ndarray of float64, shape (n_components, n_words)
+    fraction_bits : int
+
+    See Also
+    --------
+    treewass.search.embed : Documents as vectors whose L1 distance is this distance.
+
+    Examples
+    --------
+    >>> metric = TreeMetric(Tree([-1, 0, 0], word_nodes=[1, 1, 2]))
+    >>> metric
+    TreeMetric(n_components=1, n_words=3, n_features=5, fraction_bits=28)
+    >>> metric.pairwise([[1, 0, 0], [0, 1, 0], [0, 0, 1]])
+    array([[0., 2., 4.],
+           [2., 0., 4.],
+           [4., 4., 0.]])
+    """
+
+    trees: tuple[Tree, ...]
+    masses: NDArray[np.float64]
+    fraction_bits: int  # s
+
+    def __init__(
+        self,
+        trees: Tree | Sequence[Tree],
+        masses: ArrayLike | None = None,
+        fraction_bits: int | None = None,
+    ) -> None:
+        components = _check_trees(trees)
+        object.__setattr__(self, "trees", components)
+        object.__setattr__(self, "masses", _check_masses(masses, len(components), components[0].n_words))
+        if not math.isfinite(self.height):
+            raise ValueError("Expected path lengths that fit a float64, but those of the trees overflow.")
+        most = _NORM_BITS - _bits_of(self.height)
+        if fraction_bits is not None and fraction_bits > most:
+            raise ValueError(
+                f"Expected fraction_bits of at most {most}, so that distances up to {2 * self.height:g} fit "
+                f"a 32-bit integer, got {fraction_bits}."
+            )
+        object.__setattr__(self, "fraction_bits", most if fraction_bits is None else int(fraction_bits))
+
+    @classmethod
+    def average(cls, metrics: Sequence[TreeMetric]) -> TreeMetric:
+        """Combine metrics over the same words into the one whose distance is their mean.
+
+        Parameters
+        ----------
+        metrics : sequence of TreeMetric
+            At least one; their components stand side by side in the result.
+
+        Examples
+        --------
+        >>> near = TreeMetric(Tree([-1], word_nodes=[0, 0]))
+        >>> far = TreeMetric(Tree([-1], word_nodes=[0, 0], leaf_lengths=[2, 2]))
+        >>> TreeMetric.average([near, far]).pairwise([[1, 0]], [[0, 1]])
+        array([[3.]])
+        """
+        if not metrics:
+            raise ValueError("Expected at least one metric to average, got none.")
+        trees = [tree.scaled(1 / len(metrics)) for metric in metrics for tree in metric.trees]
+        _check_trees(trees)
+        return cls(trees, np.concatenate([metric.masses for metric in metrics]))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return TreeMetric, (self.trees, self.masses, self.fraction_bits)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, TreeMetric):
+            return NotImplemented
+        return (
+            self.trees == other.trees
+            and np.array_equal(self.masses, other.masses)
+            and self.fraction_bits == other.fraction_bits
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.trees, self.masses.tobytes(), self.fraction_bits))
+
+    def __repr__(self) -> str:
+        return (
+            f"TreeMetric(n_components={self.n_components}, n_words={self.n_words}, "
+            f"n_features={self.n_features}, fraction_bits={self.fraction_bits})"
+        )
+
+    @property
+    def n_components(self) -> int:
+        """Number of trees."""
+        return len(self.trees)
+
+    @property
+    def n_words(self) -> int:
+        """Number of words, that is, of columns that a matrix of counts must have."""
+        return self.trees[0].n_words
+
+    @property
+    def n_features(self) -> int:
+        """Length of an embedding: for each tree its internal nodes but the root, then the words."""
+        return sum(tree.n_nodes - 1 + tree.n_words for tree in self.trees)
+
+    @property
+    def resolution(self) -> float:
+        """The unit of the fixed-point embedding, ``2**-fraction_bits``."""
+        return math.ldexp(1.0, -self.fraction_bits)
+
+    @cached_property
+    def known_words(self) -> NDArray[np.bool_]:
+        """Which words carry mass, shape (n_words,)."""
+        return frozen(self.masses[0] > 0)
+
+    @cached_property
+    def height(self) -> float:
+        """An upper bound of an embedding's L1 norm: each tree's longest path to a known word, added up."""
+        return sum(float(tree.word_root_distances[self.known_words].max(initial=0.0)) for tree in self.trees)
+
+    @cached_property
+    def word_features(self) -> tuple[csr_array, ...]:
+        """For each tree, a matrix of ones where a word's mass counts in a feature: (n_words, features)."""
+        from scipy.sparse import csr_array, eye_array, hstack
+
+        words = eye_array(self.n_words, dtype=np.int64)
+        above = (subtree_matrix(tree)[:, 1:] for tree in self.trees)
+        return tuple(csr_array(hstack([nodes, words], format="csr")) for nodes in above)
+
+    def feature_names(self, words: Sequence[str] | None = None) -> NDArray[np.object_]:
+        """Name the features of an embedding: ``node12`` for internal nodes, the words themselves for leaves.
+
+        Parameters
+        ----------
+        words : sequence of str, length n_words, optional
+            Names of the words; ``word0``, ``word1``, … by default.
+
+        Returns
+        -------
+        ndarray of object, shape (n_features,)
+            With several trees the names begin with ``tree0_``, ``tree1_``, ….
+
+        Examples
+        --------
+        >>> TreeMetric(Tree([-1, 0], word_nodes=[1, 0])).feature_names(["cat", "dog"]).tolist()
+        ['node1', 'word_cat', 'word_dog']
+        """
+        leaves = [f"word{word}" for word in range(self.n_words)] if words is None else [f"word_{w}" for w in words]
+        if len(leaves) != self.n_words:
+            raise ValueError(f"Expected one name per word ({self.n_words}), got {len(leaves)}.")
+        names = []
+        for number, tree in enumerate(self.trees):
+            prefix = f"tree{number}_" if self.n_components > 1 else ""
+            names += [f"{prefix}node{node}" for node in range(1, tree.n_nodes)]
+            names += [f"{prefix}{leaf}" for leaf in leaves]
+        return np.array(names, dtype=object)
+
+    def pairwise(self, X: Any, Y: Any = None, *, n_jobs: int | None = None) -> NDArray[np.float64]:
+        """Compute the distance between each row of `X` and each row of `Y`.
+
+        Parameters
+        ----------
+        X, Y : sparse matrix or array-like of shape (n_documents, n_words)
+            Counts or weights; `Y` defaults to `X`.
+        n_jobs : int, optional
+            Threads; -1 for all cores. The result does not depend on it.
+
+        Returns
+        -------
+        ndarray of shape (n_documents_X, n_documents_Y)
+        """
+        from treewass.search.distance_matrix import pairwise
+
+        return pairwise(self, X, Y, n_jobs=n_jobs)
+
+
+def _check_trees(trees: Tree | Sequence[Tree]) -> tuple[Tree, ...]:
+    """Demand at least one tree, all over the same number of words."""
+    components = (trees,) if isinstance(trees, Tree) else tuple(trees)
+    if not components:
+        raise ValueError("Expected at least one tree, got none.")
+    for tree in components:
+        if not isinstance(tree, Tree):
+            raise TypeError(f"Expected a Tree or a sequence of them, got {type(tree).__name__}.")
+    sizes = [tree.n_words for tree in components]
+    if len(set(sizes)) > 1:
+        raise ValueError(f"Expected trees over the same words, got {sizes} words.")
+    return components
+
+
+def _check_masses(masses: ArrayLike | None, n_components: int, n_words: int) -> NDArray[np.float64]:
+    """Demand one non-negative factor a word, zero in all components or in none."""
+    if masses is None:
+        return frozen(np.ones((n_components, n_words)))
+    array = np.asarray(masses)
+    rows = [array] * n_components if array.ndim == 1 else list(array)
+    if len(rows) != n_components:
+        raise ValueError(f"Expected masses for {n_components} component(s), got {len(rows)}.")
+    checked = np.array([check_lengths(row, n_words, "masses") for row in rows])
+    differing = np.flatnonzero((checked > 0).any(axis=0) != (checked > 0).all(axis=0))
+    if differing.size:
+        raise ValueError(
+            f"Expected each word to carry mass in all components or in none, but word(s) "
+            f"{differing[:5].tolist()} differ. Use a small positive mass instead of zero."
+        )
+    return frozen(checked)
+
+
+def _bits_of(height: float) -> int:
+    """Return the smallest whole number b with ``height <= 2**b``; zero for a height of zero."""
+    if height == 0:
+        return 0
+    fraction, exponent = math.frexp(height)
+    return exponent - 1 if fraction == 0.5 else exponent

@@ -1,0 +1,103 @@
+"""Shared fixtures, and the marks of tests that need what not every machine has.
+
+A test marked ``data`` runs where ``TREEWASS_DATA`` names a folder, one marked ``browser`` where Chromium is found;
+elsewhere they are skipped, and the last lines say so. With ``TREEWASS_REQUIRE_ALL=1`` a marked test that was
+skipped, for whatever reason, fails the run.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+MARKS = ("data", "browser", "slow")
+CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+REQUIRE_ALL = os.environ.get("TREEWASS_REQUIRE_ALL") == "1"
+SKIPPED = pytest.StashKey[Counter[tuple[str, str]]]()
+
+os.environ.setdefault("MPLBACKEND", "Agg")
+# The same examples on every run, and no time limit: a slow machine is not a failure.
+hypothesis.settings.register_profile("treewass", deadline=None, derandomize=True, print_blob=True)
+hypothesis.settings.load_profile("treewass")
+
+
+def find_data_folder() -> Path | None:
+    folder = os.environ.get("TREEWASS_DATA")
+    return Path(folder) if folder and Path(folder).is_dir() else None
+
+
+def find_chromium() -> str | None:
+    return next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """The folder of text sets; for tests marked ``data``."""
+    folder = find_data_folder()
+    assert folder is not None, "a test that uses data_folder must be marked data"
+    return folder
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """The path of Chromium; for tests marked ``browser``."""
+    path = find_chromium()
+    assert path is not None, "a test that uses chromium must be marked browser"
+    return path
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[SKIPPED] = Counter()
+    config.pluginmanager.register(SkipRecorder(config), "treewass-skips")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    missing = {}
+    if find_data_folder() is None:
+        missing["data"] = "TREEWASS_DATA does not name a folder"
+    if find_chromium() is None:
+        missing["browser"] = "no Chromium was found"
+    for item in items:
+        for mark in MARKS:
+            if item.get_closest_marker(mark) is None:
+                continue
+            item.user_properties.append(("mark", mark))  # travels with the report, from an xdist process too
+            if mark in missing:
+                item.add_marker(pytest.mark.skip(reason=missing[mark]))
+
+
+class SkipRecorder:
+    """Counts the marked tests that were skipped."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.skipped = config.stash[SKIPPED]
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        marks = [value for key, value in report.user_properties if key == "mark"]
+        if report.skipped and marks and not hasattr(report, "wasxfail") and isinstance(report.longrepr, tuple):
+            reason = report.longrepr[2].removeprefix("Skipped: ")
+            self.skipped[", ".join(marks), reason] += 1
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    passed = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+    if REQUIRE_ALL and passed and session.config.stash[SKIPPED]:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    skipped = config.stash[SKIPPED]
+    if not skipped:
+        return
+    parts = [f"{count} marked {marks} ({reason})" for (marks, reason), count in sorted(skipped.items())]
+    sentence = f"Skipped {', '.join(parts)}."
+    if REQUIRE_ALL:
+        terminalreporter.write_line(f"{sentence} TREEWASS_REQUIRE_ALL=1 makes that a failure.", red=True)
+    else:
+        terminalreporter.write_line(sentence, yellow=True)
