@@ -16,9 +16,9 @@ import hypothesis
 import pytest
 
 MARKS = ("data", "browser", "slow")
-CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 REQUIRE_ALL = os.environ.get("TREEWASS_REQUIRE_ALL") == "1"
-SKIPPED = pytest.StashKey[Counter[tuple[str, str]]]()
+SKIPPED: Counter[tuple[str, str]] = Counter()  # of (marks, reason)
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 # The same examples on every run, and no time limit: a slow machine is not a failure.
@@ -51,11 +51,6 @@ def chromium() -> str:
     return path
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.stash[SKIPPED] = Counter()
-    config.pluginmanager.register(SkipRecorder(config), "treewass-skips")
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     missing = {}
     if find_data_folder() is None:
@@ -71,33 +66,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.skip(reason=missing[mark]))
 
 
-class SkipRecorder:
-    """Counts the marked tests that were skipped."""
-
-    def __init__(self, config: pytest.Config) -> None:
-        self.skipped = config.stash[SKIPPED]
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        marks = [value for key, value in report.user_properties if key == "mark"]
-        if report.skipped and marks and not hasattr(report, "wasxfail") and isinstance(report.longrepr, tuple):
-            reason = report.longrepr[2].removeprefix("Skipped: ")
-            self.skipped[", ".join(marks), reason] += 1
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    marks = [value for key, value in report.user_properties if key == "mark"]
+    if report.skipped and marks and not hasattr(report, "wasxfail"):
+        SKIPPED[", ".join(marks), report.longrepr[2].removeprefix("Skipped: ")] += 1
 
 
-@pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    passed = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
-    if REQUIRE_ALL and passed and session.config.stash[SKIPPED]:
+    if REQUIRE_ALL and SKIPPED and exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    skipped = config.stash[SKIPPED]
-    if not skipped:
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if not SKIPPED:
         return
-    parts = [f"{count} marked {marks} ({reason})" for (marks, reason), count in sorted(skipped.items())]
+    parts = [f"{count} marked {marks} ({reason})" for (marks, reason), count in sorted(SKIPPED.items())]
     sentence = f"Skipped {', '.join(parts)}."
     if REQUIRE_ALL:
-        terminalreporter.write_line(f"{sentence} TREEWASS_REQUIRE_ALL=1 makes that a failure.", red=True)
-    else:
-        terminalreporter.write_line(sentence, yellow=True)
+        sentence += " TREEWASS_REQUIRE_ALL=1 makes that a failure."
+    terminalreporter.write_line(sentence, red=REQUIRE_ALL, yellow=not REQUIRE_ALL)

@@ -41,6 +41,4 @@ def require(module: str, *, purpose: str, extra: str | None = None, package: str
         if error.name != module.split(".")[0]:
             raise
         wanted = f'"treewass[{extra}]"' if extra else package or module
-        raise ImportError(
-            f"{purpose} needs the module {module!r}. Install it with: pip install {wanted}"
-        ) from error
+        raise ImportError(f"{purpose} needs the module {module!r}. Install it with: pip install {wanted}") from error

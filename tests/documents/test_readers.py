@@ -3,7 +3,6 @@ import gzip
 import json
 import os
 import threading
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -57,6 +56,14 @@ def write(path, content, *, encoding="utf-8"):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
     return path
+
+
+@pytest.fixture
+def field_limit():
+    """Set the csv module's limit to a number of our own, so that a change of it shows."""
+    before = csv.field_size_limit(54_321)
+    yield 54_321
+    csv.field_size_limit(before)
 
 
 class TestRoundTrip:
@@ -128,21 +135,18 @@ class TestRoundTrip:
         assert read_corpus(path).parts == ("train", "test")
         assert read_corpus(path, part=None).parts is None
 
-    def test_ten_megabytes_in_one_field_and_the_limit_is_put_back(self, tmp_path):
+    def test_ten_megabytes_in_one_field_and_the_limit_is_put_back(self, tmp_path, field_limit):
         long_text = "word " * 2_000_000
         path = write(tmp_path / "pets.csv.gz", encode_table((long_text, "short"), ("a", "b")))
-        before = csv.field_size_limit()
         assert read_corpus(path).texts[0] == long_text
-        assert csv.field_size_limit() == before
+        assert csv.field_size_limit() == field_limit
 
-    def test_the_field_limit_is_put_back_after_an_error(self, tmp_path):
-        before = csv.field_size_limit()
+    def test_the_field_limit_is_put_back_after_an_error(self, tmp_path, field_limit):
         with pytest.raises(ValueError, match="no column 'text'"):
             read_corpus(write(tmp_path / "pets.csv", "a,b\n"))
-        assert csv.field_size_limit() == before
+        assert csv.field_size_limit() == field_limit
 
-    def test_the_field_limit_is_raised_by_one_thread_at_a_time(self):
-        before = csv.field_size_limit()
+    def test_the_field_limit_is_raised_by_one_thread_at_a_time(self, field_limit):
         inside, leave = threading.Event(), threading.Event()
 
         def hold():
@@ -157,9 +161,9 @@ class TestRoundTrip:
         leave.set()
         first.join()
         second.join()
-        assert csv.field_size_limit() == before
+        assert csv.field_size_limit() == field_limit
 
-    @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+    @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
     @given(
         rows=st.lists(st.tuples(any_text, any_label), min_size=1, max_size=8),
         format=st.sampled_from(["jsonl", "csv", "tsv"]),
@@ -171,7 +175,7 @@ class TestRoundTrip:
         assert corpus.texts == texts
         assert corpus.labels == labels
 
-    @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None)
+    @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
     @given(texts=st.lists(any_text, min_size=1, max_size=8), delimiter=st.sampled_from([",", "\t"]))
     def test_the_csv_module_s_own_output_is_read(self, tmp_path, texts, delimiter):
         path = tmp_path / ("own.csv" if delimiter == "," else "own.tsv")
@@ -254,7 +258,7 @@ class TestFolder:
     def test_a_wrong_encoding_names_the_file_and_the_line(self, tmp_path):
         write(tmp_path / "a" / "1", "fine")
         write(tmp_path / "b" / "2", b"fine\nf\xfcr")
-        with pytest.raises(ValueError, match=r"b.2: line 2 \(byte 6\) is not valid utf-8 .*encoding="):
+        with pytest.raises(ValueError, match=r"b.2: line 2 \(near byte 6\) is not valid utf-8 .*encoding="):
             read_corpus(tmp_path)
 
 
@@ -355,7 +359,7 @@ class TestColumns:
 
     def test_lines_named_tsv(self, tmp_path):
         path = write(tmp_path / "twitter.tsv", encode_lines(("one", "two"), ("a", "b")))
-        with pytest.raises(ValueError, match="no column 'text'.*pass format='lines'"):
+        with pytest.raises(ValueError, match=r"no column 'text'.*pass format='lines'"):
             read_corpus(path)
         assert read_corpus(path, format="lines").texts == ("one", "two")
 
@@ -394,7 +398,7 @@ class TestEncodings:
     def test_the_line_and_the_byte_are_named(self, tmp_path, n_lines, line_end, zipped):
         before = (b"a\tgr\xc3\xbcn" + line_end) * n_lines + b"b\t"
         path = write(tmp_path / f"pets.txt{zipped}", before + b"f\xfcr" + line_end + b"a\tx")
-        place = rf"line {n_lines + 1} \(byte {len(before) + 1}\)"
+        place = rf"line {n_lines + 1} \(near byte {len(before) + 1}\)"
         with pytest.raises(ValueError, match=rf"pets\.txt.*: {place} is not valid utf-8 .* Pass encoding="):
             read_corpus(path)
         assert len(read_corpus(path, encoding="latin-1")) == n_lines + 2
@@ -403,8 +407,20 @@ class TestEncodings:
     def test_every_format(self, tmp_path, format):
         path = write(tmp_path / f"pets{ENDINGS[format]}", encode(format, ("x", "für"), "ab"), encoding="latin-1")
         line = 3 if format in ("csv", "tsv") else 2
-        with pytest.raises(ValueError, match=rf"line {line} \(byte \d+\) is not valid utf-8"):
+        with pytest.raises(ValueError, match=rf"line {line} \(near byte \d+\) is not valid utf-8"):
             read_corpus(path)
+
+    @pytest.mark.parametrize(
+        ("encoding", "bad", "offset"),
+        [("utf-16", b"\x00\xdc", 1), ("gb18030", b"\xff\r\n", 1), ("euc_jp", b"\xff\r\n", 1)],
+    )
+    def test_other_encodings_are_followed_too(self, tmp_path, encoding, bad, offset):
+        before = ("a\t猫\r\n" * 30_000 + "b\t猫").encode(encoding)
+        path = write(tmp_path / "pets.txt", before + bad)
+        with pytest.raises(
+            ValueError, match=rf"line 30001 \(near byte {len(before) + offset}\) is not valid {encoding}"
+        ):
+            read_corpus(path, encoding=encoding)
 
     def test_a_character_cut_off_at_the_end(self, tmp_path):
         path = write(tmp_path / "pets.txt", b"a\tx\nb\tf\xc3")
@@ -500,11 +516,8 @@ class TestPaths:
 
 
 @pytest.mark.data
-def test_reuters():
-    folder = os.environ.get("TREEWASS_DATA")
-    if not folder:
-        pytest.skip("TREEWASS_DATA is not set")
-    corpus = read_corpus(Path(folder, "reuters.jsonl.gz"))
+def test_reuters(data_folder):
+    corpus = read_corpus(data_folder / "reuters.jsonl.gz")
     assert corpus.name == "reuters"
     assert len(corpus.classes) == 8
     assert (corpus.parts.count("train"), corpus.parts.count("test")) == (5485, 2189)

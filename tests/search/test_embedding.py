@@ -4,12 +4,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
-from treewass import Tree, TreeMetric
-from treewass.search.embedding import MASS_BITS, embed, embed_units, mass_units
-from treewass.trees import perfect_tree, star_tree
 
 from tests.oracles import equation_one, linear_program
 from tests.strategies import documents, metrics
+from treewass import Tree, TreeMetric
+from treewass.search.embedding import MASS_BITS, embed, embed_units, mass_units
+from treewass.trees import perfect_tree, star_tree
 
 
 @st.composite

@@ -10,11 +10,11 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from treewass.classify.votes import distance_vote, fallback_vote, majority_vote, vote_temperature
-from treewass.documents.histograms import empty_rows, warn_about_empty_rows
+from treewass.documents.histograms import warn_about_empty_rows
 from treewass.learners.inputs import check_documents, check_labelled_documents, counts_tags
 from treewass.learners.profile import ProfileTreeWasserstein
 from treewass.learners.stars import bow_metric, tfidf_metric
-from treewass.search.embedding import mass_units
+from treewass.search.embedding import unknown_rows
 from treewass.search.index import TreeIndex
 from treewass.trees.metric import TreeMetric
 
@@ -145,7 +145,7 @@ class TreeWassersteinClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         counts = check_documents(self, X)
-        unknown = empty_rows(mass_units(self.metric_, counts))
+        unknown = unknown_rows(self.metric_, counts)
         warn_about_empty_rows(unknown, "they get the class prior.")
         known = np.setdiff1d(np.arange(counts.shape[0]), unknown)
         probabilities = np.tile(self.class_prior_, (counts.shape[0], 1))
@@ -234,7 +234,7 @@ class TreeWassersteinClassifier(ClassifierMixin, BaseEstimator):
 
     def _choose_temperature(self) -> float:
         """Look at the neighbours of some training documents, spread evenly over all."""
-        searchable = np.setdiff1d(self.index_.ids, empty_rows(mass_units(self.metric_, self._documents)))
+        searchable = np.setdiff1d(self.index_.ids, unknown_rows(self.metric_, self._documents))
         if not searchable.size:
             raise ValueError("Expected at least one document with a known word, got none: X holds only zeros.")
         sample = searchable[:: -(-searchable.size // _TEMPERATURE_SAMPLE)]

@@ -117,7 +117,7 @@ def _undecodable_place(binary: BinaryIO, encoding: str) -> str:
         except UnicodeDecodeError:
             decoder.setstate(state)
             valid = _valid_prefix(decoder, chunk)
-            return f"line {lines + _count_newlines(last, ''.join(valid))} (byte {consumed + len(valid)})"
+            return f"line {lines + _count_newlines(last, ''.join(valid))} (near byte {consumed + len(valid)})"
         lines, consumed, last = lines + _count_newlines(last, text), consumed + len(chunk), text[-1:] or last
     return f"line {lines} (the end of the file)"
 
@@ -181,9 +181,7 @@ def table_rows(stream: TextIO, request: Request, *, delimiter: str) -> Iterator[
             return
         except csv.Error as error:
             if not header:
-                raise ValueError(
-                    f"{request.path}: {place}, the header, has broken quoting ({error})."
-                ) from error
+                raise ValueError(f"{request.path}: {place}, the header, has broken quoting ({error}).") from error
             yield BadRow(place, f"broken quoting ({error})")
             continue
         if not values:
@@ -231,9 +229,7 @@ def folder_rows(folder: Path, encoding: str, *, labelled: bool) -> Iterator[Docu
 def _visible_files(folder: Path, above: tuple[Path, ...]) -> Iterator[Path]:
     real = folder.resolve()
     if real in above:
-        raise ValueError(
-            f"{folder}: this link leads back to the folder {real} that holds it. Remove the link."
-        )
+        raise ValueError(f"{folder}: this link leads back to the folder {real} that holds it. Remove the link.")
     for entry in sorted(folder.iterdir(), key=lambda path: path.name):
         if entry.name.startswith("."):
             continue

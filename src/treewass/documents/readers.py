@@ -198,14 +198,11 @@ def _resolve_format(path: Path, format: str | None) -> str:
             "or format='folder' for one sub-folder a label."
         )
     if format == "folder":
-        raise ValueError(
-            f"{path} is a file, but format='folder' reads a folder. Leave format out: the name tells it."
-        )
+        raise ValueError(f"{path} is a file, but format='folder' reads a folder. Leave format out: the name tells it.")
     ending = Path(_without_gzip(path)).suffix.lower()
     if format is None and ending not in _ENDINGS:
         raise ValueError(
-            f"{path}: the ending {ending!r} names no known format. "
-            f"Pass format= as one of {_FORMATS_EXPLAINED}."
+            f"{path}: the ending {ending!r} names no known format. Pass format= as one of {_FORMATS_EXPLAINED}."
         )
     return format or _ENDINGS[ending]
 

@@ -88,9 +88,7 @@ class WordVectors:
         _refuse(words, (first_row[word] < row for row, word in enumerate(words)), "Expected each word once")
         with np.errstate(invalid="ignore"):
             sums = vectors.sum(axis=1, dtype=np.float64)  # finite if and only if every number is
-        _refuse(
-            words, ~np.isfinite(sums), "Expected vectors that are finite in float32 (no NaN, no infinity)"
-        )
+        _refuse(words, ~np.isfinite(sums), "Expected vectors that are finite in float32 (no NaN, no infinity)")
         object.__setattr__(self, "words", words)
         object.__setattr__(self, "vectors", vectors)
 
@@ -359,9 +357,7 @@ def _parse_header(line: bytes) -> tuple[int, int]:
 def _read_npz(path: Path, selection: _Selection) -> None:
     """Read the arrays `words` and `vectors`, never unpickling."""
     if not zipfile.is_zipfile(path):
-        raise ValueError(
-            "expected an npz file, as numpy.savez writes it; it is truncated, or another format."
-        )
+        raise ValueError("expected an npz file, as numpy.savez writes it; it is truncated, or another format.")
     with np.load(path, allow_pickle=False) as arrays:
         if not {"words", "vectors"} <= set(arrays.files):
             raise ValueError(f"expected the arrays 'words' and 'vectors', found {_first(arrays.files)}.")

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treewass.documents.histograms import empty_rows
-from treewass.search.embedding import MASS_BITS, mass_units
+from treewass.search.embedding import MASS_BITS, mass_units, unknown_rows
 from treewass.trees.metric import TreeMetric
+from treewass.trees.tree import Tree
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from scipy.sparse import csr_array
 
 __all__ = ["Branch", "telling_branches"]
+
+_CLEARLY_MORE = 1.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,8 @@ def telling_branches(
     y : array-like of shape (n_documents,)
         Labels.
     n_branches : int, default=10
-        Most branches to return. A branch is passed over if one above or below it is more telling.
+        Most branches to return. None lies below another: a branch is opened into those below it where they tell
+        at least half as much again.
     n_words : int, default=8
         Most words to list for a branch.
     component : int, default=0
@@ -89,7 +92,7 @@ def telling_branches(
     masses = mass_units(metric, X, component)
     if labels.shape != (masses.shape[0],):
         raise ValueError(f"Expected one label per document ({masses.shape[0]}), got shape {labels.shape}.")
-    known = np.setdiff1d(np.arange(masses.shape[0]), empty_rows(masses))
+    known = np.setdiff1d(np.arange(masses.shape[0]), unknown_rows(metric, X))
     classes, codes = np.unique(labels[known], return_inverse=True)
     word_means = _class_means(masses[known], codes, len(classes))
     tree = metric.trees[component]
@@ -97,7 +100,7 @@ def telling_branches(
     np.add.at(node_means, tree.word_nodes, word_means.T)
     node_means = tree.subtree_sums(node_means)
     scores = _scores(node_means)
-    chosen = _without_relatives(metric, component, np.argsort(-scores, kind="stable"), scores, n_branches)
+    chosen = sorted(_cut(tree, scores), key=lambda node: -scores[node])[:n_branches]
     return [
         Branch(
             node,
@@ -128,19 +131,18 @@ def _scores(node_means: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(node_means.mean(axis=1) * (shares * logarithms).sum(axis=1))
 
 
-def _without_relatives(
-    metric: TreeMetric, component: int, order: NDArray[np.intp], scores: NDArray[np.float64], most: int
-) -> list[int]:
-    """Keep the best nodes, none above or below a better one, the root left out."""
-    start, stop = metric.trees[component].subtree_intervals
-    chosen: list[int] = []
-    for node in order[(order > 0) & (scores[order] > 0)].tolist():
-        related = ((start[node] < stop[other] and start[other] < stop[node]) for other in chosen)
-        if not any(related):
-            chosen.append(node)
-        if len(chosen) == most:
-            break
-    return chosen
+def _cut(tree: Tree, scores: NDArray[np.float64]) -> list[int]:
+    """Cut the tree across: open a node wherever the branches below it tell clearly more than the node itself."""
+    below = np.zeros(tree.n_nodes)
+    for level in reversed(tree.levels[1:]):
+        np.add.at(below, tree.parents[level], np.maximum(scores, below)[level])
+    opened = below > _CLEARLY_MORE * scores
+    opened[0] = True
+    reached = np.zeros(tree.n_nodes, dtype=bool)
+    reached[0] = True
+    for level in tree.levels[1:]:
+        reached[level] = (reached & opened)[tree.parents[level]]
+    return np.flatnonzero(reached & ~opened & (scores > 0)).tolist()
 
 
 def _ranked(items: Sequence[Any], values: NDArray[np.float64]) -> list[tuple[Any, float]]:

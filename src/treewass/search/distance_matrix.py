@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treewass.search.embedding import embed_units
-from treewass.search.postings import Postings, refuse_empty
+from treewass.search.embedding import embed_units, refuse_unknown
+from treewass.search.postings import Postings
 from treewass.search.threads import run_in_blocks
 from treewass.trees.metric import TreeMetric
 
@@ -47,11 +47,11 @@ def pairwise(metric: TreeMetric, X: Any, Y: Any = None, *, n_jobs: int | None = 
     array([[2.],
            [1.]])
     """
+    refuse_unknown(metric, X, "X")
     queries = embed_units(metric, X)
-    refuse_empty(queries, "X")
-    documents = queries if Y is None else embed_units(metric, Y)
     if Y is not None:
-        refuse_empty(documents, "Y")
+        refuse_unknown(metric, Y, "Y")
+    documents = queries if Y is None else embed_units(metric, Y)
     postings = Postings.of(documents)
     units = np.empty((queries.shape[0], documents.shape[0]), dtype=np.int64)
 

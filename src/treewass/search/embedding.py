@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treewass.documents.histograms import check_counts, row_totals
+from treewass.documents.histograms import check_counts, first_few, row_totals
 from treewass.trees.metric import TreeMetric
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-__all__ = ["MASS_BITS", "embed", "embed_units", "mass_units"]
+__all__ = ["MASS_BITS", "embed", "embed_units", "mass_units", "refuse_unknown", "unknown_rows"]
 
 MASS_BITS = 50  # masses are whole numbers of 2**-50; a document's add up to exactly 2**50
 
@@ -118,6 +118,42 @@ def mass_units(metric: TreeMetric, X: Any, component: int = 0) -> csr_array:
     """
     counts = check_counts(X, n_words=metric.n_words, caller="TreeMetric")
     return _mass_units(counts, metric.masses[component])
+
+
+def unknown_rows(metric: TreeMetric, X: Any) -> NDArray[np.intp]:
+    """Find the documents without a known word: they have no mass to move, so no distance to anything.
+
+    Parameters
+    ----------
+    metric : TreeMetric
+        Trees and word masses.
+    X : sparse matrix or array-like of shape (n_documents, n_words)
+        Counts or weights.
+
+    Returns
+    -------
+    ndarray of int
+        Row numbers.
+
+    Examples
+    --------
+    >>> from treewass import TreeMetric
+    >>> from treewass.trees import star_tree
+    >>> unknown_rows(TreeMetric(star_tree(2), masses=[1, 0]), [[1, 0], [0, 3], [0, 0]])
+    array([1, 2])
+    """
+    counts = check_counts(X, n_words=metric.n_words, caller="TreeMetric")
+    return np.flatnonzero(counts @ metric.known_words.astype(np.float64) == 0)
+
+
+def refuse_unknown(metric: TreeMetric, X: Any, name: str) -> None:
+    """Raise a ValueError where a document holds no known word, naming the first rows."""
+    rows = unknown_rows(metric, X)
+    if rows.size:
+        raise ValueError(
+            f"Expected documents with at least one known word, but {rows.size} row(s) of {name} have none: "
+            f"{first_few(rows)}. There is no distance to such a document; leave those rows out."
+        )
 
 
 def _mass_units(counts: csr_array, factors: NDArray[np.float64]) -> csr_array:

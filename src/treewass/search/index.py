@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treewass.documents.histograms import empty_rows, warn_about_empty_rows
+from treewass.documents.histograms import warn_about_empty_rows
 from treewass.search.distance_matrix import pairwise
-from treewass.search.embedding import embed_units
-from treewass.search.postings import Postings, refuse_empty
+from treewass.search.embedding import embed_units, refuse_unknown, unknown_rows
+from treewass.search.postings import Postings
 from treewass.search.threads import run_in_blocks
 from treewass.trees.metric import TreeMetric
 
@@ -63,6 +63,7 @@ class TreeIndex:
         self.ids: NDArray[np.int64] = np.empty(0, dtype=np.int64)
         self._units: csr_array = csr_array((0, metric.n_features), dtype=np.int32)
         self._postings: Postings | None = None
+        self._unknown: NDArray[np.int64] = np.empty(0, dtype=np.int64)  # ids of documents without a known word
         self._next_id = 0
 
     def __len__(self) -> int:
@@ -91,11 +92,13 @@ class TreeIndex:
 
         units = embed_units(self.metric, X)
         added = self._new_ids(ids, units.shape[0])
-        warn_about_empty_rows(empty_rows(units), "they are held, but are never returned as neighbours.")
+        unknown = unknown_rows(self.metric, X)
+        warn_about_empty_rows(unknown, "they are held, but are never returned as neighbours.")
         together = np.concatenate([self.ids, added])
         order = np.argsort(together, kind="stable")
         self._units = vstack([self._units, units], format="csr")[order]
         self.ids = together[order]
+        self._unknown = np.union1d(self._unknown, added[unknown])
         self._next_id = max(self._next_id, int(added.max(initial=-1)) + 1)
         self._postings = None
         return added
@@ -114,6 +117,7 @@ class TreeIndex:
             raise ValueError(f"Expected ids in the index, but {absent.size} are not: {absent[:5].tolist()}.")
         kept = ~np.isin(self.ids, removed)
         self._units, self.ids, self._postings = self._units[kept], self.ids[kept], None
+        self._unknown = np.setdiff1d(self._unknown, removed)
 
     def search(self, X: Any, k: int = 10) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Find the k nearest documents of each query.
@@ -139,8 +143,8 @@ class TreeIndex:
         """
         if k < 1:
             raise ValueError(f"Expected k of at least 1, got {k}.")
+        refuse_unknown(self.metric, X, "X")
         queries = embed_units(self.metric, X)
-        refuse_empty(queries, "X")
         postings, searchable = self._searchable()
         k = min(k, searchable.size)
         units = np.empty((queries.shape[0], k), dtype=np.int64)
@@ -175,10 +179,10 @@ class TreeIndex:
 
     def _searchable(self) -> tuple[Postings, NDArray[np.int64]]:
         """Return the documents that can be neighbours by feature, and their ids."""
-        holds_words = np.diff(self._units.indptr) > 0
+        known = ~np.isin(self.ids, self._unknown)
         if self._postings is None:
-            self._postings = Postings.of(self._units[holds_words])
-        return self._postings, self.ids[holds_words]
+            self._postings = Postings.of(self._units[known])
+        return self._postings, self.ids[known]
 
     def _new_ids(self, ids: ArrayLike | None, count: int) -> NDArray[np.int64]:
         """Choose ids for new documents, or check those given."""

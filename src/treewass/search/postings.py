@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treewass.documents.histograms import empty_rows, first_few
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-__all__ = ["Postings", "refuse_empty"]
+__all__ = ["Postings"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +80,3 @@ def row_norms(units: csr_array) -> NDArray[np.int64]:
     """Add up each row in int64."""
     norms: NDArray[np.int64] = units.astype(np.int64) @ np.ones(units.shape[1], dtype=np.int64)
     return norms
-
-
-def refuse_empty(units: csr_array, name: str) -> None:
-    """Raise a ValueError where an embedded document is empty: it has no distance to anything."""
-    rows = empty_rows(units)
-    if rows.size:
-        raise ValueError(
-            f"Expected documents with at least one known word, but {rows.size} row(s) of {name} have none: "
-            f"{first_few(rows)}. There is no distance to such a document; leave those rows out."
-        )
