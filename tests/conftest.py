@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import hypothesis
@@ -77,11 +78,12 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    if not SKIPPED:
-        return
-    parts = [f"{count} marked {marks} ({reason})" for (marks, reason), count in sorted(SKIPPED.items())]
-    sentence = f"Skipped {', '.join(parts)}."
-    if REQUIRE_ALL:
-        sentence += " TREEWASS_REQUIRE_ALL=1 makes that a failure."
-    terminalreporter.write_line(sentence, red=REQUIRE_ALL, yellow=not REQUIRE_ALL)
+@pytest.hookimpl(wrapper=True, tryfirst=True)  # so as to follow pytest's list of tests
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> Iterator[None]:
+    yield
+    if SKIPPED:
+        parts = [f"{count} marked {marks} ({reason})" for (marks, reason), count in sorted(SKIPPED.items())]
+        sentence = f"Tests skipped: {', '.join(parts)}."
+        if REQUIRE_ALL:
+            sentence += " TREEWASS_REQUIRE_ALL=1 makes that a failure."
+        terminalreporter.write_line(sentence, red=REQUIRE_ALL, yellow=not REQUIRE_ALL)

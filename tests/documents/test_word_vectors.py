@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from treewass.documents import word_vectors
+from treewass.documents import vector_formats
 from treewass.documents.word_vectors import AlignedVectors, WordVectors, read_word_vectors
 from treewass.exceptions import UncoveredWordsWarning
 
@@ -242,7 +242,7 @@ class TestReading:
     def test_binary_in_chunks_of_any_size(self, tmp_path, table, chunk, after):
         path = write(tmp_path / "vectors.bin", encode_binary(*table, after=after))
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(word_vectors, "_CHUNK_BYTES", chunk)
+            patch.setattr(vector_formats, "_CHUNK_BYTES", chunk)
             assert_same(read_word_vectors(path), *table)
 
 
@@ -328,7 +328,7 @@ class TestBinary:
     def test_a_file_without_spaces_is_given_up_early(self):
         stream = io.BytesIO(b"2 7\n" + b"x" * 5_000_000)
         with pytest.raises(ValueError, match="word 1 has no end"):
-            word_vectors._read_binary(stream, word_vectors._Selection(None))
+            vector_formats._read_binary(stream, vector_formats.VectorSelection(None))
         assert stream.tell() < 3_000_000
 
     @pytest.mark.parametrize("header", [b"999999999999 7\n", b"2 999999999999\n"])

@@ -35,3 +35,15 @@ def import_command(
     from treewass.bench.imports import bench_import
 
     show(bench_import(repetitions), as_json)
+
+
+@bench.command("memory")
+def memory_command(
+    as_json: AsJson = False,
+    documents: Annotated[int, typer.Option(min=10, help="Documents to generate.")] = 100_000,
+    words: Annotated[int, typer.Option(min=1, help="Mean number of words of a document.")] = 40,
+) -> None:
+    """Measure the memory that each step of the flow needs, on generated documents."""
+    from treewass.bench.memory import bench_memory
+
+    show(bench_memory(documents, words), as_json)

@@ -11,9 +11,10 @@ if TYPE_CHECKING:
     from treewass.documents.instruments import make_instruments
     from treewass.documents.readers import read_corpus
     from treewass.documents.synthetic import make_documents
-    from treewass.documents.word_vectors import WordVectors, read_word_vectors
+    from treewass.documents.word_vectors import AlignedVectors, WordVectors, read_word_vectors
 
 __all__ = [
+    "AlignedVectors",
     "Corpus",
     "WordVectors",
     "load_docstrings",
@@ -26,6 +27,7 @@ __all__ = [
 __getattr__, __dir__ = attach(
     __name__,
     {
+        "AlignedVectors": ".word_vectors",
         "Corpus": ".corpus",
         "WordVectors": ".word_vectors",
         "load_docstrings": ".docstrings",

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from treewass.documents.histograms import first_few
+
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
@@ -55,7 +57,7 @@ def check_parents(parents: ArrayLike) -> NDArray[np.int32]:
     wrong = np.flatnonzero((array < 0) | (array >= np.arange(array.size)))[1:]
     if wrong.size:
         raise ValueError(
-            f"Expected every node to come after its parent, but node(s) {_first(wrong)} do not: "
+            f"Expected every node to come after its parent, but node(s) {first_few(wrong)} do not: "
             f"node {wrong[0]} has parent {array[wrong[0]]}. Number the nodes from the root down, "
             "so that 0 <= parents[v] < v for every node v but the root."
         )
@@ -76,7 +78,7 @@ def check_nodes(nodes: ArrayLike, count: int, kind: str = "nodes") -> NDArray[np
     wrong = array[(array < 0) | (array >= count)]
     if wrong.size:
         allowed = f"between 0 and {count - 1}" if count else "of a tree that has none"
-        raise ValueError(f"Expected {kind} {allowed}, got {_first(wrong)}.")
+        raise ValueError(f"Expected {kind} {allowed}, got {first_few(wrong)}.")
     return frozen(array.astype(np.int32))
 
 
@@ -102,7 +104,9 @@ def check_lengths(lengths: ArrayLike | None, count: int, name: str) -> NDArray[n
         raise ValueError(f"Expected {name} of shape ({count},), got shape {array.shape}.")
     wrong = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
     if wrong.size:
-        raise ValueError(f"Expected finite non-negative {name}, got {array[wrong[0]]} at position(s) {_first(wrong)}.")
+        raise ValueError(
+            f"Expected finite non-negative {name}, got {array[wrong[0]]} at position(s) {first_few(wrong)}."
+        )
     return frozen(array)
 
 
@@ -112,7 +116,3 @@ def _integers(values: ArrayLike, name: str) -> NDArray[np.int64]:
     if array.dtype.kind not in "iu" and array.size:
         raise TypeError(f"Expected {name} as integers, got dtype {array.dtype}.")
     return array.astype(np.int64)
-
-
-def _first(values: NDArray[Any], most: int = 5) -> str:
-    return ", ".join(str(value) for value in values[:most].tolist()) + (", …" if len(values) > most else "")

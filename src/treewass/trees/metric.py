@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treewass.documents.histograms import first_few
 from treewass.trees.checks import check_lengths, frozen
 from treewass.trees.matrices import subtree_matrix
 from treewass.trees.tree import Tree
@@ -240,7 +241,7 @@ def _check_masses(masses: ArrayLike | None, n_components: int, n_words: int) -> 
     if differing.size:
         raise ValueError(
             f"Expected each word to carry mass in all components or in none, but word(s) "
-            f"{differing[:5].tolist()} differ. Use a small positive mass instead of zero."
+            f"{first_few(differing)} differ. Use a small positive mass instead of zero."
         )
     return frozen(checked)
 
