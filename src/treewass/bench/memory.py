@@ -6,7 +6,7 @@ import tracemalloc
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from treewass.bench.rows import Row
+from treewass.bench.rows import Row, Value
 from treewass.documents.synthetic import make_documents
 from treewass.learners.profile import ProfileTreeWasserstein
 from treewass.search.distance_matrix import pairwise
@@ -69,6 +69,6 @@ def _measured(step: str, n_documents: int, words_per_document: int, work: Callab
     tracemalloc.reset_peak()
     result = work()
     after, peak = tracemalloc.get_traced_memory()
-    case = {"step": step, "documents": n_documents, "words_per_document": words_per_document}
+    case: dict[str, Value] = {"step": step, "documents": n_documents, "words_per_document": words_per_document}
     measures = {"peak_mb": round((peak - before) / _MEGABYTE, 1), "kept_mb": round((after - before) / _MEGABYTE, 1)}
     return result, Row("memory", case, measures, _PROTOCOL)
