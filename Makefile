@@ -53,7 +53,7 @@ bench: $(DEV_STAMP) ## The benchmark named by BENCH
 
 clean: ## Remove what was built, but not .venv
 	rm -rf build dist docs/api docs/_build .hypothesis .mypy_cache .pytest_cache .ruff_cache
-	find src tests docs benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV_STAMP):
 	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "treewass needs Python 3.11 or newer, \
