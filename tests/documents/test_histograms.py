@@ -57,6 +57,18 @@ def test_duplicates_are_summed_and_stored_zeros_dropped():
     assert checked.data.tolist() == [2, 2]
 
 
+@pytest.mark.parametrize("kind", [np.int8, np.uint8])
+def test_duplicates_of_a_small_type_do_not_overflow(kind):
+    entries = (np.array([100, 100, 100, 1], dtype=kind), ([0, 0, 0, 0], [0, 0, 0, 1]))
+    for container in (sp.coo_array, sp.coo_matrix):
+        assert to_histograms(container(entries, shape=(1, 2))).toarray().tolist() == [[300 / 301, 1 / 301]]
+
+
+def test_masked_arrays_are_refused():
+    with pytest.raises(TypeError, match="masked array"):
+        to_histograms(np.ma.masked_equal([[1, 2]], 2))
+
+
 def test_the_input_is_left_alone():
     counts = sp.csr_array(([3.0, 1.0], [1, 0], [0, 2]), shape=(1, 2))
     to_histograms(counts).data[:] = 9

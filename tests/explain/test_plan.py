@@ -65,6 +65,13 @@ def test_shared_mass_stays_in_place(case):
     assert np.ldexp(plan.masses[stays], MASS_BITS).sum() == np.minimum(*masses).sum()
 
 
+def test_plans_cannot_be_changed():
+    plan = transport_plan(TreeMetric(Tree([-1], word_nodes=[0, 0])), [[1, 1]], [[0, 1]])
+    assert plan == plan
+    with pytest.raises(ValueError, match="read-only"):
+        plan.masses[0] = 2
+
+
 def test_long_documents_on_a_deep_tree():
     random = np.random.default_rng(0)
     tree = perfect_tree(2, 11).with_words(random.integers(0, 4095, 20_000))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import metrics, trees
-from treewass import Tree
+from treewass import Tree, TreeMetric
 from treewass.trees import from_json, perfect_tree, to_json, to_networkx, to_newick
 
 
@@ -83,12 +83,31 @@ def test_json_round_trip_keeps_every_bit(value):
         ({"parents": [-1, 1]}, "come after its parent"),
         ({"edge_lengths": [1, -1]}, "non-negative"),
         ({"word_nodes": [7]}, "between 0 and 1"),
+        ({"edge_lengths": None}, "a list in the field 'edge_lengths'"),
     ],
 )
 def test_changed_json_is_refused(change, message):
     fields = json.loads(to_json(perfect_tree(1, 1).with_words([1])))
     with pytest.raises(ValueError, match=message):
         from_json(json.dumps(fields | change))
+
+
+@pytest.mark.parametrize("field", ["trees", "masses", "fraction_bits"])
+@pytest.mark.parametrize("value", [None, [-7], "x"])
+def test_changed_metrics_are_refused(field, value):
+    fields = json.loads(to_json(TreeMetric(perfect_tree(1, 1).with_words([1]))))
+    with pytest.raises((ValueError, TypeError), match="Expected"):
+        from_json(json.dumps(fields | {field: value}))
+
+
+def test_json_keeps_the_fraction_bits():
+    metric = TreeMetric(perfect_tree(1, 1).with_words([1]), fraction_bits=5)
+    assert from_json(to_json(metric)).fraction_bits == 5
+
+
+def test_deep_trees_are_written_without_recursion():
+    text = to_newick(Tree(range(-1, 50_000), word_nodes=[50_000]))
+    assert text.count("(") == text.count(")") == 50_001
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", "null", '{"kind": "tree", "version": 1}'])

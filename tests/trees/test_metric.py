@@ -25,7 +25,7 @@ def test_default_resolution_is_the_finest_that_fits_32_bits(metric):
     assert metric.height * 2.0**metric.fraction_bits <= 2**29
     if metric.height:
         assert metric.height * 2.0 ** (metric.fraction_bits + 1) > 2**29
-        with pytest.raises(ValueError, match="fraction_bits of at most"):
+        with pytest.raises(ValueError, match="Expected fraction_bits between"):
             TreeMetric(metric.trees, metric.masses, metric.fraction_bits + 1)
 
 
@@ -68,11 +68,32 @@ def test_feature_names_match_the_embedding():
         (([star_tree(2)] * 2, [[1, 1]] * 3), ValueError, r"2 component\(s\), got 3"),
         (([star_tree(2)] * 2, [[1, 1], [1, 0]]), ValueError, "in all components or in none"),
         ((Tree([-1, 0], [1, 1e308], [1], [1e308]),), ValueError, "overflow"),
+        ((star_tree(1, [1.5e308]),), ValueError, "longest paths between"),
+        ((star_tree(1, [5e-324]),), ValueError, "longest paths between"),
+        ((star_tree(1), 3.0), ValueError, r"masses of shape \(n_words,\) or \(n_components, n_words\)"),
+        ((star_tree(1), None, 2.7), TypeError, "fraction_bits as an integer, got float"),
+        ((star_tree(1), None, "3"), TypeError, "fraction_bits as an integer, got str"),
+        ((star_tree(1), None, -5000), ValueError, "between 0 and 29"),
     ],
 )
 def test_invalid_metrics_are_refused(arguments, error, message):
     with pytest.raises(error, match=message), np.errstate(over="ignore"):
         TreeMetric(*arguments)
+
+
+def test_what_is_derived_cannot_be_changed():
+    metric = TreeMetric(star_tree(2))
+    for array in (metric.word_features[0].data, metric.known_words, metric.masses):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 7
+
+
+def test_components_are_counted_from_zero():
+    metric = TreeMetric([star_tree(2), perfect_tree(2, 1).with_words([1, 2])])
+    assert metric.component(1).depth == 1
+    for number in (-1, 2):
+        with pytest.raises(ValueError, match=f"component between 0 and 1, got {number}"):
+            metric.component(number)
 
 
 def test_averaging_nothing_is_refused():

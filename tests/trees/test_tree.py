@@ -109,6 +109,16 @@ def test_invalid_trees_are_refused(arguments, error, message):
         Tree(*arguments)
 
 
+def test_subtree_sums_of_small_integers_do_not_overflow():
+    tree = Tree([-1] + [0] * 299)
+    assert tree.subtree_sums(np.ones(300, dtype=np.int8))[0] == 300
+    assert tree.subtree_sums(np.ones(300, dtype=bool))[0] == 300
+
+
+def test_negative_zero_is_zero():
+    assert hash(Tree([-1], [-0.0], [0], [-0.0])) == hash(Tree([-1], [0.0], [0], [0.0]))
+
+
 def test_unknown_nodes_and_words_are_refused():
     tree = perfect_tree(2, 1).with_words([0, 1])
     with pytest.raises(ValueError, match="nodes between 0 and 2, got 3"):

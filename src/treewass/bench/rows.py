@@ -145,11 +145,17 @@ def _processor() -> str:
 
 
 def _commit() -> str | None:
-    folder = Path(__file__).parent
+    """Return the commit of the checkout that this package runs from, with a plus sign if files have changed since."""
+    folder = Path(__file__).resolve().parent
+
+    def git(*arguments: str) -> str:
+        command = ["git", "-C", str(folder), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+
     try:
-        found = subprocess.run(
-            ["git", "rev-parse", "--short", "HEAD"], cwd=folder, capture_output=True, text=True, check=False
-        )
+        top = git("rev-parse", "--show-toplevel")
+        if not top or folder.parents[2] != Path(top).resolve():
+            return None
+        return git("rev-parse", "--short", "HEAD") + ("+" if git("status", "--porcelain", "src") else "")
     except OSError:
         return None
-    return found.stdout.strip() or None

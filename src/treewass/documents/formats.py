@@ -221,6 +221,9 @@ def folder_rows(folder: Path, encoding: str, *, labelled: bool) -> Iterator[Docu
         if labelled and len(relative.parts) == 1:
             yield BadRow(title, "lies beside the label folders, not in one of them")
             continue
+        if not path.is_file():
+            yield BadRow(title, "is not a file that can be read (a pipe, or a link to nothing)")
+            continue
         with open_text(path, encoding) as stream:
             text = stream.read()
         yield Document(title, text, relative.parts[0] if labelled else None, title=title)
@@ -262,6 +265,8 @@ def _to_document(place: str, fields: Mapping[str, object], request: Request) -> 
     text = fields[request.text]
     if not isinstance(text, str):
         return BadRow(place, f"the text is {_kind(text)}; expected a string")
+    if not _is_encodable(text):
+        return BadRow(place, "the text holds half of a surrogate pair, which is no character")
     document = Document(place, text, None)
     if request.label is not None:
         label = fields[request.label]
@@ -287,6 +292,14 @@ def _with_part(document: Document, fields: Mapping[str, object], column: str | N
 def _listed(names: Collection[str]) -> str:
     shown = ", ".join(repr(name) for name in islice(names, _MOST_NAMES)) or "none"
     return f"{shown} and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else shown
+
+
+def _is_encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _kind(value: object) -> str:

@@ -13,7 +13,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-__all__ = ["check_counts", "empty_rows", "first_few", "to_histograms", "warn_about_empty_rows"]
+__all__ = [
+    "check_counts",
+    "empty_rows",
+    "first_few",
+    "row_totals",
+    "scale_rows",
+    "to_histograms",
+    "warn_about_empty_rows",
+]
 
 
 def to_histograms(X: Any, *, n_words: int | None = None) -> csr_array:
@@ -154,6 +162,8 @@ def _as_csr(X: Any) -> csr_array:
     """Copy any matrix of real numbers into a float64 CSR array."""
     from scipy.sparse import csr_array, issparse
 
+    if isinstance(X, np.ma.MaskedArray):
+        raise TypeError("Expected counts without a mask, got a masked array. Fill it first: X.filled(0).")
     if not issparse(X):
         X = np.asarray(X)
         if X.ndim != 2:
@@ -168,7 +178,7 @@ def _as_csr(X: Any) -> csr_array:
             f"Expected counts or weights as real numbers, got dtype {X.dtype}. "
             "Texts become counts with scikit-learn's CountVectorizer."
         )
-    return csr_array(X, dtype=np.float64, copy=True)
+    return csr_array(X.astype(np.float64), copy=True)  # duplicates are summed in float64, not in a small type
 
 
 def _refuse(counts: csr_array, offending: NDArray[np.bool_], problem: str) -> None:

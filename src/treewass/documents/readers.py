@@ -101,6 +101,8 @@ def read_corpus(
     >>> corpus.name, corpus.texts, corpus.labels
     ('pets', ('purrs, sleeps', 'barks'), ('cat', 'dog'))
     """
+    if not isinstance(text, str):
+        raise TypeError(f"Expected text to name a column, got {type(text).__name__}.")
     path = Path(path)
     format = _resolve_format(path, format)
     request = Request(path, text, label, part)

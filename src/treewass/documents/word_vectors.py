@@ -224,12 +224,17 @@ def _refuse(words: Sequence[str], is_bad: Iterable[bool], expected: str) -> None
 
 def _frozen(values: Any, dtype: type[Any]) -> NDArray[Any]:
     """Copy what could change later; take a read-only array of the right type as it is."""
-    if isinstance(values, np.ndarray) and values.dtype == dtype and not values.flags.writeable:
+    if isinstance(values, np.ndarray) and values.dtype == dtype and _is_frozen(values):
         return values
     with np.errstate(over="ignore"):
         array = np.array(values, dtype=dtype)
     array.setflags(write=False)
     return array
+
+
+def _is_frozen(values: NDArray[Any]) -> bool:
+    """Tell whether nobody can write to an array, be it through the one that it is a view of."""
+    return not values.flags.writeable and (not isinstance(values.base, np.ndarray) or _is_frozen(values.base))
 
 
 def _as_words(words: Iterable[str]) -> tuple[str, ...]:

@@ -88,14 +88,18 @@ def telling_branches(
     >>> [(branch.node, branch.classes[0][0], branch.words[0][0]) for branch in branches]
     [(2, 'cars', 3), (1, 'pets', 1)]
     """
+    tree = metric.component(component)
+    if n_branches < 0 or n_words < 0:
+        raise ValueError(f"Expected n_branches and n_words of at least 0, got {n_branches} and {n_words}.")
     labels = np.asarray(y)
     masses = mass_units(metric, X, component)
     if labels.shape != (masses.shape[0],):
         raise ValueError(f"Expected one label per document ({masses.shape[0]}), got shape {labels.shape}.")
     known = np.setdiff1d(np.arange(masses.shape[0]), unknown_rows(metric, X))
+    if not known.size:
+        return []
     classes, codes = np.unique(labels[known], return_inverse=True)
     word_means = _class_means(masses[known], codes, len(classes))
-    tree = metric.trees[component]
     node_means = np.zeros((tree.n_nodes, len(classes)))
     np.add.at(node_means, tree.word_nodes, word_means.T)
     node_means = tree.subtree_sums(node_means)
@@ -135,13 +139,14 @@ def _cut(tree: Tree, scores: NDArray[np.float64]) -> list[int]:
     """Cut the tree across: open a node wherever the branches below it tell clearly more than the node itself."""
     below = np.zeros(tree.n_nodes)
     for level in reversed(tree.levels[1:]):
-        np.add.at(below, tree.parents[level], np.maximum(scores, below)[level])
+        np.add.at(below, tree.parents[level], np.maximum(scores[level], below[level]))
     opened = below > _CLEARLY_MORE * scores
     opened[0] = True
     reached = np.zeros(tree.n_nodes, dtype=bool)
     reached[0] = True
     for level in tree.levels[1:]:
-        reached[level] = (reached & opened)[tree.parents[level]]
+        parents = tree.parents[level]
+        reached[level] = reached[parents] & opened[parents]
     return np.flatnonzero(reached & ~opened & (scores > 0)).tolist()
 
 

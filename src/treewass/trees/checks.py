@@ -99,7 +99,7 @@ def check_lengths(lengths: ArrayLike | None, count: int, name: str) -> NDArray[n
     array = np.array(lengths)
     if array.dtype.kind not in "biuf" and array.size:
         raise TypeError(f"Expected {name} as real numbers, got dtype {array.dtype}.")
-    array = array.astype(np.float64)
+    array = array.astype(np.float64) + 0.0  # no negative zeros: equal trees have equal bytes
     if array.shape != (count,):
         raise ValueError(f"Expected {name} of shape ({count},), got shape {array.shape}.")
     wrong = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))

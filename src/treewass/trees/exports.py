@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["from_json", "to_json", "to_networkx", "to_newick"]
 
 _VERSION = 1
+_TREE_FIELDS = ("parents", "edge_lengths", "word_nodes", "leaf_lengths")
 
 
 def to_networkx(tree: Tree, words: Sequence[str] | None = None) -> networkx.DiGraph:
@@ -59,7 +60,8 @@ def to_newick(tree: Tree, words: Sequence[str] | None = None) -> str:
     tree : Tree
         Any tree. Internal nodes without words below them are written as leaves named ``node7``.
     words : sequence of str, length n_words, optional
-        Names of the leaves; ``word0``, ``word1``, … by default.
+        Names of the leaves; ``word0``, ``word1``, … by default. Internal nodes are named ``node0``, ``node1``, …:
+        a word of such a name is told apart by standing on a leaf.
 
     Returns
     -------
@@ -70,14 +72,26 @@ def to_newick(tree: Tree, words: Sequence[str] | None = None) -> str:
     >>> to_newick(Tree([-1, 0], word_nodes=[1, 0], leaf_lengths=[2, 3]), words=["cat", "it's"])
     "('it''s':3.0,('cat':2.0)'node1':1.0)'node0';"
     """
-    parts: list[list[str]] = [[] for _ in range(tree.n_nodes)]
+    leaves: list[list[str]] = [[] for _ in range(tree.n_nodes)]
     for word, label in enumerate(_labels(tree, words)):
-        parts[tree.word_nodes[word]].append(f"{_quoted(label)}:{tree.leaf_lengths[word]}")
-    for node in range(tree.n_nodes - 1, 0, -1):
-        written = f"{_group(parts[node])}'node{node}':{tree.edge_lengths[node]}"
-        parts[tree.parents[node]].append(written)
-        parts[node] = []
-    return f"{_group(parts[0])}'node0';"
+        leaves[tree.word_nodes[word]].append(f"{_quoted(label)}:{tree.leaf_lengths[word]}")
+    children: list[list[int]] = [[] for _ in range(tree.n_nodes)]
+    for node, parent in enumerate(tree.parents.tolist()[1:], start=1):
+        children[parent].append(node)
+    pieces: list[str] = []
+    waiting = [(0, False)]
+    while waiting:
+        node, is_open = waiting.pop()
+        is_group = bool(leaves[node] or children[node])
+        if is_open or not is_group:
+            length = f":{tree.edge_lengths[node]}" if node else ";"
+            separator = "," if node and children[tree.parents[node]][-1] != node else ""
+            pieces.append(f"{')' if is_group else ''}'node{node}'{length}{separator}")
+            continue
+        pieces.append("(" + ",".join(leaves[node]) + ("," if leaves[node] and children[node] else ""))
+        waiting.append((node, True))
+        waiting.extend((child, False) for child in reversed(children[node]))
+    return "".join(pieces)
 
 
 def to_json(value: Tree | TreeMetric) -> str:
@@ -125,22 +139,29 @@ def from_json(text: str) -> Tree | TreeMetric:
         raise ValueError('Expected a JSON object of "kind" "tree" or "metric", as to_json writes it.')
     if fields.get("version") != _VERSION:
         raise ValueError(f"Expected version {_VERSION}, got {fields.get('version')!r}: written by another release?")
-    try:
-        if fields["kind"] == "tree":
-            return _tree(fields)
-        trees = [_tree(tree) for tree in fields["trees"]]
-        return TreeMetric(trees, fields["masses"], fields["fraction_bits"])
-    except KeyError as error:
-        raise ValueError(f"Expected the field {error} in a {fields['kind']} written by to_json.") from error
+    if fields["kind"] == "tree":
+        return _tree(fields)
+    trees = [_tree(tree) for tree in _list_of(fields, "trees")]
+    bits = fields.get("fraction_bits")
+    if not isinstance(bits, int):
+        raise ValueError(f"Expected the field 'fraction_bits' to hold an integer, got {bits!r}.")
+    return TreeMetric(trees, _list_of(fields, "masses"), bits)
 
 
 def _tree_fields(tree: Tree) -> dict[str, list[float]]:
-    names = ("parents", "edge_lengths", "word_nodes", "leaf_lengths")
-    return {name: getattr(tree, name).tolist() for name in names}
+    return {name: getattr(tree, name).tolist() for name in _TREE_FIELDS}
 
 
-def _tree(fields: dict[str, Any]) -> Tree:
-    return Tree(fields["parents"], fields["edge_lengths"], fields["word_nodes"], fields["leaf_lengths"])
+def _tree(fields: Any) -> Tree:
+    return Tree(*(_list_of(fields, name) for name in _TREE_FIELDS))
+
+
+def _list_of(fields: Any, name: str) -> list[Any]:
+    """Return a field that must hold a list, as a JSON object holds it."""
+    value = fields.get(name) if isinstance(fields, dict) else None
+    if not isinstance(value, list):
+        raise ValueError(f"Expected a JSON object with a list in the field {name!r}, as to_json writes it.")
+    return value
 
 
 def _labels(tree: Tree, words: Sequence[str] | None) -> list[str]:
@@ -152,7 +173,3 @@ def _labels(tree: Tree, words: Sequence[str] | None) -> list[str]:
 
 def _quoted(label: str) -> str:
     return "'" + label.replace("'", "''") + "'"
-
-
-def _group(parts: list[str]) -> str:
-    return f"({','.join(parts)})" if parts else ""

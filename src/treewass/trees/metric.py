@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["TreeMetric"]
 
 _NORM_BITS = 29  # norms below 2**30 units, so that the sum of two fits an int32
+_SMALLEST_HEIGHT, _LARGEST_HEIGHT = 1e-290, 1e290
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -75,15 +76,7 @@ class TreeMetric:
         components = _check_trees(trees)
         object.__setattr__(self, "trees", components)
         object.__setattr__(self, "masses", _check_masses(masses, len(components), components[0].n_words))
-        if not math.isfinite(self.height):
-            raise ValueError("Expected path lengths that fit a float64, but those of the trees overflow.")
-        most = _NORM_BITS - _bits_of(self.height)
-        if fraction_bits is not None and fraction_bits > most:
-            raise ValueError(
-                f"Expected fraction_bits of at most {most}, so that distances up to {2 * self.height:g} fit "
-                f"a 32-bit integer, got {fraction_bits}."
-            )
-        object.__setattr__(self, "fraction_bits", most if fraction_bits is None else int(fraction_bits))
+        object.__setattr__(self, "fraction_bits", _check_bits(fraction_bits, self.height))
 
     @classmethod
     def average(cls, metrics: Sequence[TreeMetric]) -> TreeMetric:
@@ -133,6 +126,12 @@ class TreeMetric:
         """Number of trees."""
         return len(self.trees)
 
+    def component(self, number: int) -> Tree:
+        """Return one of the trees, refusing a number that none has."""
+        if not 0 <= number < self.n_components:
+            raise ValueError(f"Expected a component between 0 and {self.n_components - 1}, got {number}.")
+        return self.trees[number]
+
     @property
     def n_words(self) -> int:
         """Number of words, that is, of columns that a matrix of counts must have."""
@@ -165,7 +164,11 @@ class TreeMetric:
 
         words = eye_array(self.n_words, dtype=np.int64)
         above = (subtree_matrix(tree)[:, 1:] for tree in self.trees)
-        return tuple(csr_array(hstack([nodes, words], format="csr")) for nodes in above)
+        matrices = tuple(csr_array(hstack([nodes, words], format="csr")) for nodes in above)
+        for matrix in matrices:
+            for array in (matrix.data, matrix.indices, matrix.indptr):
+                frozen(array)
+        return matrices
 
     def feature_names(self, words: Sequence[str] | None = None) -> NDArray[np.object_]:
         """Name the features of an embedding: ``node12`` for internal nodes, the words themselves for leaves.
@@ -233,6 +236,8 @@ def _check_masses(masses: ArrayLike | None, n_components: int, n_words: int) -> 
     if masses is None:
         return frozen(np.ones((n_components, n_words)))
     array = np.asarray(masses)
+    if array.ndim not in (1, 2):
+        raise ValueError(f"Expected masses of shape (n_words,) or (n_components, n_words), got shape {array.shape}.")
     rows = [array] * n_components if array.ndim == 1 else list(array)
     if len(rows) != n_components:
         raise ValueError(f"Expected masses for {n_components} component(s), got {len(rows)}.")
@@ -244,6 +249,26 @@ def _check_masses(masses: ArrayLike | None, n_components: int, n_words: int) -> 
             f"{first_few(differing)} differ. Use a small positive mass instead of zero."
         )
     return frozen(checked)
+
+
+def _check_bits(fraction_bits: int | None, height: float) -> int:
+    """Demand a unit that lets every distance fit 32 bits; the finest such by default."""
+    if not _SMALLEST_HEIGHT <= (height or 1.0) <= _LARGEST_HEIGHT:
+        raise ValueError(
+            f"Expected longest paths between {_SMALLEST_HEIGHT:g} and {_LARGEST_HEIGHT:g}, so that distances fit a "
+            f"float64, got {height:g}: overflow or underflow. Scale the lengths."
+        )
+    most = _NORM_BITS - _bits_of(height)
+    if fraction_bits is None:
+        return most
+    if isinstance(fraction_bits, bool) or not isinstance(fraction_bits, int | np.integer):
+        raise TypeError(f"Expected fraction_bits as an integer, got {type(fraction_bits).__name__}.")
+    if not most - _NORM_BITS <= fraction_bits <= most:
+        raise ValueError(
+            f"Expected fraction_bits between {most - _NORM_BITS} and {most}, so that distances up to {2 * height:g} "
+            f"fit a 32-bit integer and are not all rounded to zero, got {fraction_bits}."
+        )
+    return int(fraction_bits)
 
 
 def _bits_of(height: float) -> int:

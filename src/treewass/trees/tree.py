@@ -86,7 +86,8 @@ class Tree:
         )
 
     def __hash__(self) -> int:
-        return hash((self.parents.tobytes(), self.edge_lengths.tobytes(), self.word_nodes.tobytes()))
+        arrays = (self.parents, self.edge_lengths, self.word_nodes, self.leaf_lengths)
+        return hash(tuple(array.tobytes() for array in arrays))
 
     def __repr__(self) -> str:
         return f"Tree(n_nodes={self.n_nodes}, n_words={self.n_words}, depth={self.depth})"
@@ -244,6 +245,8 @@ class Tree:
         array([15, 10,  4,  8])
         """
         sums = np.array(values)
+        if sums.dtype.kind in "bi":
+            sums = sums.astype(np.int64)
         if sums.ndim == 0 or sums.shape[0] != self.n_nodes:
             raise ValueError(f"Expected one value per internal node ({self.n_nodes}), got shape {sums.shape}.")
         for level in reversed(self.levels[1:]):
@@ -274,6 +277,8 @@ class Tree:
 
     def node_distances(self, first: ArrayLike, second: ArrayLike) -> NDArray[np.float64]:
         """Return the path length between two internal nodes, element by element.
+
+        Computed from the lengths of the paths to the root, so to within rounding of those.
 
         Examples
         --------
