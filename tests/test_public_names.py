@@ -61,6 +61,12 @@ def test_names_for_type_checkers_are_the_public_names(package):
     assert typed == set(getattr(importlib.import_module(package), "__all__", []))
 
 
+def test_subpackages_are_attributes_and_listed():
+    code = "import treewass; treewass.trees.star_tree(2); treewass.documents.Corpus"
+    assert "treewass.trees.shapes" in modules_after(code)
+    assert {"trees", "Tree", "__version__"} <= set(dir(treewass))
+
+
 def test_unknown_names_are_attribute_errors():
     with pytest.raises(AttributeError, match="module 'treewass' has no attribute 'Forest'"):
         treewass.Forest  # noqa: B018

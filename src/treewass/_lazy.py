@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from typing import Any
 
 __all__ = ["attach"]
 
 
-def attach(package: str, sources: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+def attach(
+    package: str, sources: Mapping[str, str], subpackages: Iterable[str] = ()
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Make the ``__getattr__`` and ``__dir__`` of a package whose names load on first use.
 
     Parameters
@@ -19,6 +21,8 @@ def attach(package: str, sources: Mapping[str, str]) -> tuple[Callable[[str], An
         The package's ``__name__``.
     sources : mapping of str to str
         The module that holds each public name, relative to the package, such as ``{"Tree": ".trees.tree"}``.
+    subpackages : iterable of str, optional
+        Subpackages that are attributes too, such as ``"trees"``.
 
     Returns
     -------
@@ -28,13 +32,16 @@ def attach(package: str, sources: Mapping[str, str]) -> tuple[Callable[[str], An
     Examples
     --------
     >>> getter, lister = attach("treewass", {"Tree": ".trees.tree"})
-    >>> lister()
-    ['Tree']
+    >>> "Tree" in lister()
+    True
     >>> getter("Tree").__name__
     'Tree'
     """
+    modules = set(subpackages)
 
     def __getattr__(name: str) -> Any:
+        if name in modules:
+            return import_module(f".{name}", package)
         if name not in sources:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         value = getattr(import_module(sources[name], package), name)
@@ -42,6 +49,6 @@ def attach(package: str, sources: Mapping[str, str]) -> tuple[Callable[[str], An
         return value
 
     def __dir__() -> list[str]:
-        return sorted(sources)
+        return sorted({*vars(sys.modules[package]), *sources, *modules})
 
     return __getattr__, __dir__
