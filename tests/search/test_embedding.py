@@ -6,6 +6,7 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
 from tests.oracles import equation_one, linear_program
+from tests.search import integer_oracle
 from tests.strategies import documents, metrics
 from treewass import Tree, TreeMetric
 from treewass.search.embedding import MASS_BITS, embed, embed_units, mass_units
@@ -25,6 +26,39 @@ def test_l1_distance_is_the_linear_program_under_the_tree_metric(case):
     rows = embed(metric, counts, fixed_point=False).toarray()
     expected = linear_program(metric, counts[0], counts[1])
     assert abs(rows[0] - rows[1]).sum() == pytest.approx(expected, abs=1e-9)
+
+
+def assert_identical(one, other):
+    assert one.dtype == other.dtype
+    assert one.shape == other.shape
+    for name in ("indptr", "indices", "data"):
+        assert np.array_equal(getattr(one, name), getattr(other, name))
+
+
+@settings(max_examples=150)
+@given(metric_and_documents())
+def test_embedding_is_the_sparse_product_bit_for_bit(case):
+    metric, counts = case
+    expected = integer_oracle.units(metric, counts)
+    assert_identical(embed_units(metric, counts).astype(np.int64), expected)
+    unrounded = integer_oracle.scaled_units(metric, counts)
+    unrounded.data = np.ldexp(unrounded.data, -metric.fraction_bits)
+    assert_identical(embed(metric, counts, fixed_point=False), unrounded)
+
+
+def test_embedding_of_many_features_is_the_sparse_product_bit_for_bit():
+    random = np.random.default_rng(0)
+    shape = perfect_tree(7, 4)
+    lengths = random.exponential(size=shape.n_nodes)
+    tree = Tree(shape.parents, lengths, random.integers(0, shape.n_nodes, 3000), random.exponential(size=3000))
+    metric = TreeMetric([tree, tree.scaled(0.3)], random.exponential(size=3000))
+    counts = random.poisson(0.02, (200, 3000)) * random.exponential(size=3000)
+    assert_identical(embed_units(metric, counts).astype(np.int64), integer_oracle.units(metric, counts))
+
+
+def test_totals_that_overflow_are_refused():
+    with pytest.raises(ValueError, match="row 1 overflows"):
+        embed(TreeMetric(star_tree(8)), [[1] * 8, [1e308] * 8])
 
 
 @settings(max_examples=300)
@@ -117,3 +151,19 @@ def test_lengths_of_any_magnitude_keep_their_relative_precision():
 def test_wrong_width_is_refused():
     with pytest.raises(ValueError, match="X has 2 features, but TreeMetric is expecting 3"):
         embed(TreeMetric(Tree([-1], word_nodes=[0, 0, 0])), [[1, 2]])
+
+
+def test_tiny_masses_and_counts_do_not_vanish():
+    tiny = TreeMetric(star_tree(2), [1e-200, 1e-200])
+    plain = TreeMetric(star_tree(2))
+    counts = [[1e-200, 1e-200], [1, 0]]
+    assert np.array_equal(embed(tiny, counts).toarray(), embed(plain, [[1, 1], [1, 0]]).toarray())
+    assert tiny.pairwise(counts)[0, 1] == plain.pairwise([[1, 1], [1, 0]])[0, 1] == 1
+
+
+def test_weights_too_small_for_a_float_are_refused_not_zero():
+    metric = TreeMetric(star_tree(2), [1.0, 1e-300])
+    with pytest.raises(ValueError, match="at least one known word"):
+        metric.pairwise([[0, 1e-200]], [[1, 0]])
+    with pytest.raises(ValueError, match="at least one known word"):
+        metric.pairwise([[1, 0]], [[0, 1e-200]])

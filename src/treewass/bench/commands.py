@@ -47,3 +47,24 @@ def memory_command(
     from treewass.bench.memory import bench_memory
 
     show(bench_memory(documents, words), as_json)
+
+
+@bench.command("speed")
+def speed_command(
+    as_json: AsJson = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Two sets and a tenth of the documents; rough figures.")
+    ] = False,
+    data: Annotated[str | None, typer.Option(help="Folder of text sets; TREEWASS_DATA by default.")] = None,
+    table: Annotated[str | None, typer.Option(help="Lay stored rows out as Markdown instead of measuring.")] = None,
+) -> None:
+    """Measure exact search against other libraries, on one thread."""
+    if table is not None:
+        from treewass.bench.rows import read_rows
+        from treewass.bench.speed_table import speed_markdown
+
+        typer.echo(speed_markdown(read_rows(table)))
+        return
+    from treewass.bench.speed import bench_speed
+
+    show(bench_speed(quick, data), as_json)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treewass.search.embedding import MASS_BITS, mass_units, unknown_rows
+from treewass.documents.histograms import empty_rows
+from treewass.search.embedding import MASS_BITS, mass_units
 from treewass.trees.metric import TreeMetric
 from treewass.trees.tree import Tree
 
@@ -95,7 +96,7 @@ def telling_branches(
     masses = mass_units(metric, X, component)
     if labels.shape != (masses.shape[0],):
         raise ValueError(f"Expected one label per document ({masses.shape[0]}), got shape {labels.shape}.")
-    known = np.setdiff1d(np.arange(masses.shape[0]), unknown_rows(metric, X))
+    known = np.setdiff1d(np.arange(masses.shape[0]), empty_rows(masses))
     if not known.size:
         return []
     classes, codes = np.unique(labels[known], return_inverse=True)

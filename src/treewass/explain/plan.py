@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treewass.search.embedding import MASS_BITS, mass_units, refuse_unknown
+from treewass.search.embedding import MASS_BITS, mass_units, refuse_empty
 from treewass.trees.checks import frozen
 from treewass.trees.metric import TreeMetric
 from treewass.trees.tree import Tree
@@ -101,7 +101,7 @@ def _one_document(metric: TreeMetric, row: Any, component: int, name: str) -> di
     masses = mass_units(metric, row, component)
     if masses.shape[0] != 1:
         raise ValueError(f"Expected {name} to be one document, of shape (1, n_words), got {masses.shape[0]} rows.")
-    refuse_unknown(metric, row, name)
+    refuse_empty(masses, name)
     return dict(zip(masses.indices.tolist(), masses.data.tolist(), strict=True))
 
 

@@ -6,15 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treewass.search.embedding import embed_units, refuse_unknown
-from treewass.search.postings import Postings
+from treewass.documents.histograms import check_counts
+from treewass.search.embedding import refuse_unknown
+from treewass.search.layout import layout_of
+from treewass.search.queries import checked_queries, refuse_query
+from treewass.search.rows import Rows
+from treewass.search.scratch import Scratch
+from treewass.search.segments import Segment, build_segment
 from treewass.search.threads import run_in_blocks
 from treewass.trees.metric import TreeMetric
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["pairwise"]
+__all__ = ["distances_to_segment", "pairwise"]
 
 
 def pairwise(metric: TreeMetric, X: Any, Y: Any = None, *, n_jobs: int | None = None) -> NDArray[np.float64]:
@@ -47,17 +52,45 @@ def pairwise(metric: TreeMetric, X: Any, Y: Any = None, *, n_jobs: int | None = 
     array([[2.],
            [1.]])
     """
-    refuse_unknown(metric, X, "X")
-    queries = embed_units(metric, X)
+    queries = checked_queries(metric, X)
+    documents = check_counts(X if Y is None else Y, n_words=metric.n_words, caller="TreeMetric")
     if Y is not None:
-        refuse_unknown(metric, Y, "Y")
-    documents = queries if Y is None else embed_units(metric, Y)
-    postings = Postings.of(documents)
-    units = np.empty((queries.shape[0], documents.shape[0]), dtype=np.int64)
+        refuse_unknown(metric, documents, "Y")
+    return distances_to_segment(metric, queries, build_segment(metric, documents, wide=True), n_jobs)
+
+
+def distances_to_segment(
+    metric: TreeMetric, queries: Rows, segment: Segment, n_jobs: int | None = None
+) -> NDArray[np.float64]:
+    """Compute the distances of canonical queries to every document of a segment that holds values whole.
+
+    Parameters
+    ----------
+    metric : TreeMetric
+        Trees and word masses.
+    queries : Rows
+        As `checked_queries` makes them.
+    segment : Segment
+        Not narrow.
+    n_jobs : int, optional
+        Threads.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_queries, n_documents)
+    """
+    distances = np.empty((queries.n_rows, segment.ids.size))
 
     def work(start: int, stop: int) -> None:
-        for row in range(start, stop):
-            postings.distances(queries, row, units[row])
+        from treewass.search.search_kernels import scanned_distances
 
-    run_in_blocks(work, queries.shape[0], n_jobs)
-    return np.ldexp(units, -metric.fraction_bits)
+        scratch = Scratch(metric.n_words, metric.n_features, segment.tile)
+        row, reason = scanned_distances(
+            layout_of(metric).description, segment.description, scratch.description,
+            *queries, start, stop, metric.resolution, distances,
+        )  # fmt: skip
+        if row >= 0:
+            refuse_query(row, reason)
+
+    run_in_blocks(work, queries.n_rows, n_jobs, block=256)
+    return distances

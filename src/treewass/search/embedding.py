@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from treewass.documents.histograms import check_counts, first_few, row_totals
+from treewass.documents.histograms import check_counts, empty_rows, first_few, row_totals
+from treewass.search.layout import MASS_BITS, layout_of
+from treewass.search.rows import canonical_rows, plain_rows
 from treewass.trees.metric import TreeMetric
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-__all__ = ["MASS_BITS", "embed", "embed_units", "mass_units", "refuse_unknown", "unknown_rows"]
-
-MASS_BITS = 50  # masses are whole numbers of 2**-50; a document's add up to exactly 2**50
+__all__ = [
+    "MASS_BITS",
+    "embed",
+    "embed_units",
+    "mass_units",
+    "refuse_empty",
+    "refuse_overflow",
+    "refuse_unknown",
+    "unknown_rows",
+]
 
 
 def embed(metric: TreeMetric, X: Any, *, fixed_point: bool = True) -> csr_array:
@@ -52,12 +61,9 @@ def embed(metric: TreeMetric, X: Any, *, fixed_point: bool = True) -> csr_array:
     array([[2. , 0. , 0.5, 0.5, 0. ],
            [0. , 2. , 0. , 0. , 1. ]])
     """
-    scaled = _scaled_units(metric, X)
-    if fixed_point:
-        np.rint(scaled.data, out=scaled.data)
-        scaled.eliminate_zeros()
-    scaled.data = np.ldexp(scaled.data, -metric.fraction_bits)
-    return scaled
+    embedded = _embed(metric, X, rounded=fixed_point)
+    np.ldexp(embedded.data, -metric.fraction_bits, out=embedded.data)
+    return embedded
 
 
 def embed_units(metric: TreeMetric, X: Any) -> csr_array:
@@ -82,12 +88,9 @@ def embed_units(metric: TreeMetric, X: Any) -> csr_array:
     >>> embed_units(TreeMetric(star_tree(2), fraction_bits=3), [[1, 3]]).toarray()
     array([[2, 6]], dtype=int32)
     """
-    from scipy.sparse import csr_array
-
-    scaled = _scaled_units(metric, X)
-    units = csr_array((np.rint(scaled.data).astype(np.int32), scaled.indices, scaled.indptr), shape=scaled.shape)
-    units.eliminate_zeros()
-    return units
+    embedded = _embed(metric, X, rounded=True)
+    embedded.data = embedded.data.astype(np.int32)
+    return embedded
 
 
 def mass_units(metric: TreeMetric, X: Any, component: int = 0) -> csr_array:
@@ -117,43 +120,7 @@ def mass_units(metric: TreeMetric, X: Any, component: int = 0) -> csr_array:
     [[0.25, 0.75, 0.0]]
     """
     counts = check_counts(X, n_words=metric.n_words, caller="TreeMetric")
-    return _mass_units(counts, metric.masses[component])
-
-
-def unknown_rows(metric: TreeMetric, X: Any) -> NDArray[np.intp]:
-    """Find the documents without a known word: they have no mass to move, so no distance to anything.
-
-    Parameters
-    ----------
-    metric : TreeMetric
-        Trees and word masses.
-    X : sparse matrix or array-like of shape (n_documents, n_words)
-        Counts or weights.
-
-    Returns
-    -------
-    ndarray of int
-        Row numbers.
-
-    Examples
-    --------
-    >>> from treewass import TreeMetric
-    >>> from treewass.trees import star_tree
-    >>> unknown_rows(TreeMetric(star_tree(2), masses=[1, 0]), [[1, 0], [0, 3], [0, 0]])
-    array([1, 2])
-    """
-    counts = check_counts(X, n_words=metric.n_words, caller="TreeMetric")
-    return np.flatnonzero(counts @ metric.known_words.astype(np.float64) == 0)
-
-
-def refuse_unknown(metric: TreeMetric, X: Any, name: str) -> None:
-    """Raise a ValueError where a document holds no known word, naming the first rows."""
-    rows = unknown_rows(metric, X)
-    if rows.size:
-        raise ValueError(
-            f"Expected documents with at least one known word, but {rows.size} row(s) of {name} have none: "
-            f"{first_few(rows)}. There is no distance to such a document; leave those rows out."
-        )
+    return _mass_units(counts, metric.scaled_masses[component])
 
 
 def _mass_units(counts: csr_array, factors: NDArray[np.float64]) -> csr_array:
@@ -184,22 +151,71 @@ def _give_remainders(units: NDArray[np.int64], starts: NDArray[np.int32]) -> Non
     units[candidates[first]] += 2**MASS_BITS - sums
 
 
-def _scaled_units(metric: TreeMetric, X: Any) -> csr_array:
-    """Embed in units of the metric's resolution, as float64 that is not rounded yet.
+def _embed(metric: TreeMetric, X: Any, *, rounded: bool) -> csr_array:
+    """Embed in units of the metric's resolution, as float64, in sorted rows without stored zeros."""
+    from scipy.sparse import csr_array
 
-    Subtree masses are sums of integers, so that they do not depend on the order of summation; each is then
-    multiplied once by the length of its edge.
-    """
-    from scipy.sparse import csr_array, hstack
+    from treewass.search.embedding_kernels import embed_rows
 
-    counts = check_counts(X, n_words=metric.n_words, caller="TreeMetric")
-    blocks = []
-    for tree, factors, features in zip(metric.trees, metric.masses, metric.word_features, strict=True):
-        block = _mass_units(counts, factors) @ features
-        lengths = np.concatenate([tree.edge_lengths[1:], tree.leaf_lengths])
-        data = block.data * np.ldexp(lengths, metric.fraction_bits - MASS_BITS)[block.indices]
-        blocks.append(csr_array((data, block.indices, block.indptr), shape=block.shape))
-    embedded = csr_array(hstack(blocks, format="csr")) if len(blocks) > 1 else blocks[0]
-    embedded.sort_indices()
-    embedded.eliminate_zeros()
+    layout = layout_of(metric)
+    rows = plain_rows(X, metric.n_words)
+    embedded_arrays = None if rows is None else embed_rows(layout.description, *rows, rounded)
+    if embedded_arrays is None or embedded_arrays[0] >= 0:
+        rows = canonical_rows(X, metric.n_words)
+        embedded_arrays = embed_rows(layout.description, *rows, rounded)
+    row, indptr, features, values = embedded_arrays
+    if row >= 0:
+        refuse_overflow(row)
+    bounds = indptr.astype(np.int32 if indptr[-1] < 2**31 else np.int64)
+    embedded = csr_array((values, features, bounds), shape=(indptr.size - 1, metric.n_features))
+    embedded.has_canonical_format = True
     return embedded
+
+
+def refuse_overflow(row: int) -> NoReturn:
+    """Raise a ValueError for a row of weights whose total overflows."""
+    raise ValueError(f"Expected row totals that fit a float64, but row {row} overflows. Scale X down.")
+
+
+def unknown_rows(metric: TreeMetric, counts: csr_array) -> NDArray[np.intp]:
+    """Find the documents without a known word: they have no mass to move, so no distance to anything.
+
+    Parameters
+    ----------
+    metric : TreeMetric
+        Trees and word masses.
+    counts : csr_array of shape (n_documents, n_words)
+        Canonical, as `check_counts` makes it.
+
+    Returns
+    -------
+    ndarray of int
+
+    Examples
+    --------
+    >>> from treewass import TreeMetric
+    >>> from treewass.trees import star_tree
+    >>> unknown_rows(TreeMetric(star_tree(2), masses=[1, 0]), check_counts([[1, 0], [0, 1], [0, 0]]))
+    array([1, 2])
+    """
+    weighs = counts.data * metric.scaled_masses.min(axis=0)[counts.indices] > 0
+    entries_before = np.concatenate([[0], np.cumsum(weighs)])
+    return np.flatnonzero(np.diff(entries_before[counts.indptr]) == 0)
+
+
+def refuse_unknown(metric: TreeMetric, counts: csr_array, name: str) -> None:
+    """Raise a ValueError where a document holds no known word: it has no distance to anything."""
+    _refuse_rows(unknown_rows(metric, counts), name)
+
+
+def refuse_empty(masses: csr_array, name: str) -> None:
+    """Raise a ValueError where a row of masses, as `mass_units` makes them, is empty."""
+    _refuse_rows(empty_rows(masses), name)
+
+
+def _refuse_rows(rows: NDArray[np.intp], name: str) -> None:
+    if rows.size:
+        raise ValueError(
+            f"Expected documents with at least one known word, but {rows.size} row(s) of {name} have none: "
+            f"{first_few(rows)}. There is no distance to such a document; leave those rows out."
+        )

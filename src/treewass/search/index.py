@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+import threading
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treewass.documents.histograms import warn_about_empty_rows
+from treewass.documents.histograms import check_counts, warn_about_empty_rows
+from treewass.search.answers import all_distances, distances_to_positions, within_radius
 from treewass.search.distance_matrix import pairwise
-from treewass.search.embedding import embed_units, refuse_unknown, unknown_rows
-from treewass.search.postings import Postings
+from treewass.search.embedding import unknown_rows
+from treewass.search.layout import layout_of
+from treewass.search.queries import checked_queries, refuse_query
+from treewass.search.rows import Rows, plain_rows
+from treewass.search.scratch import Scratch
+from treewass.search.snapshots import Snapshot, as_ids
 from treewass.search.threads import run_in_blocks
 from treewass.trees.metric import TreeMetric
 
 if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike, NDArray
-    from scipy.sparse import csr_array
 
 __all__ = ["TreeIndex"]
+
+_BLOCK = 64  # queries that a thread takes at a time
 
 
 class TreeIndex:
@@ -25,6 +36,7 @@ class TreeIndex:
 
     Neighbours come in the order of their distance, ties in the order of their ids. For one set of
     (id, document) pairs the results do not depend on the order of insertion, nor on the number of threads.
+    Any number of threads may search while another adds or removes: a search sees the index as it was when it began.
 
     Parameters
     ----------
@@ -36,6 +48,7 @@ class TreeIndex:
     Attributes
     ----------
     metric : TreeMetric
+    n_jobs : int or None
     ids : ndarray of int64, shape (n_documents,)
         Ids of the documents held, ascending.
 
@@ -54,23 +67,41 @@ class TreeIndex:
     """
 
     def __init__(self, metric: TreeMetric, *, n_jobs: int | None = None) -> None:
-        from scipy.sparse import csr_array
-
         if not isinstance(metric, TreeMetric):
             raise TypeError(f"Expected a TreeMetric, got {type(metric).__name__}.")
         self.metric = metric
         self.n_jobs = n_jobs
-        self.ids: NDArray[np.int64] = np.empty(0, dtype=np.int64)
-        self._units: csr_array = csr_array((0, metric.n_features), dtype=np.int32)
-        self._postings: Postings | None = None
-        self._unknown: NDArray[np.int64] = np.empty(0, dtype=np.int64)  # ids of documents without a known word
-        self._next_id = 0
+        self._snapshot = Snapshot((), 0)
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Make what is not stored: the lock of those who change the index, and the memory of each thread."""
+        self._n_words = self.metric.n_words
+        self._changing = threading.Lock()
+        self._local = threading.local()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"metric": self.metric, "n_jobs": self.n_jobs, "_snapshot": self._snapshot}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._prepare()
 
     def __len__(self) -> int:
-        return self.ids.size
+        return self._snapshot.n_held
 
     def __repr__(self) -> str:
         return f"TreeIndex({self.metric!r}, n_documents={len(self)})"
+
+    @property
+    def ids(self) -> NDArray[np.int64]:
+        """Ids of the documents held, ascending, shape (n_documents,)."""
+        return self._snapshot.ids
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of memory that the documents take, as words and by feature."""
+        return sum(segment.n_bytes for segment in self._snapshot.segments)
 
     def add(self, X: Any, ids: ArrayLike | None = None) -> NDArray[np.int64]:
         """Add documents.
@@ -87,20 +118,17 @@ class TreeIndex:
         -------
         ndarray of int64, shape (n_documents,)
             The ids of the documents added.
-        """
-        from scipy.sparse import vstack
 
-        units = embed_units(self.metric, X)
-        added = self._new_ids(ids, units.shape[0])
-        unknown = unknown_rows(self.metric, X)
-        warn_about_empty_rows(unknown, "they are held, but are never returned as neighbours.")
-        together = np.concatenate([self.ids, added])
-        order = np.argsort(together, kind="stable")
-        self._units = vstack([self._units, units], format="csr")[order]
-        self.ids = together[order]
-        self._unknown = np.union1d(self._unknown, added[unknown])
-        self._next_id = max(self._next_id, int(added.max(initial=-1)) + 1)
-        self._postings = None
+        Notes
+        -----
+        New documents make a small segment of their own; it takes in earlier ones that are not much larger, so that
+        there are few segments, and a document is moved a few times only.
+        """
+        counts = check_counts(X, n_words=self.metric.n_words, caller="TreeMetric")
+        with self._changing:
+            added = self._snapshot.new_ids(ids, counts.shape[0])
+            self._snapshot = self._snapshot.with_documents(self.metric, counts, added)
+        warn_about_empty_rows(unknown_rows(self.metric, counts), "they are held, but are never returned as neighbours.")
         return added
 
     def remove(self, ids: ArrayLike) -> None:
@@ -111,13 +139,8 @@ class TreeIndex:
         ids : array-like of int
             All of them must be in the index; otherwise nothing is removed.
         """
-        removed = _as_ids(ids)
-        absent = np.setdiff1d(removed, self.ids)
-        if absent.size:
-            raise ValueError(f"Expected ids in the index, but {absent.size} are not: {absent[:5].tolist()}.")
-        kept = ~np.isin(self.ids, removed)
-        self._units, self.ids, self._postings = self._units[kept], self.ids[kept], None
-        self._unknown = np.setdiff1d(self._unknown, removed)
+        with self._changing:
+            self._snapshot = self._snapshot.without_documents(self.metric, as_ids(ids))
 
     def search(self, X: Any, k: int = 10) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Find the k nearest documents of each query.
@@ -143,25 +166,101 @@ class TreeIndex:
         """
         if k < 1:
             raise ValueError(f"Expected k of at least 1, got {k}.")
-        refuse_unknown(self.metric, X, "X")
-        queries = embed_units(self.metric, X)
-        postings, searchable = self._searchable()
-        k = min(k, searchable.size)
-        units = np.empty((queries.shape[0], k), dtype=np.int64)
-        ids = np.empty((queries.shape[0], k), dtype=np.int64)
+        snapshot = self._snapshot
+        k = min(int(k), snapshot.n_searchable)
+        queries = plain_rows(X, self._n_words) or checked_queries(self.metric, X)
+        shape = (queries[0].size - 1, k)
+        distances, ids = np.empty(shape), np.empty(shape, np.int64)
+        if self._nearest(snapshot, queries, distances, ids)[0] >= 0:
+            row, reason = self._nearest(snapshot, checked_queries(self.metric, X), distances, ids)
+            if row >= 0:
+                refuse_query(row, reason)
+        return distances, ids
+
+    def within(self, X: Any, radius: float) -> tuple[list[NDArray[np.float64]], list[NDArray[np.int64]]]:
+        """Find all documents within a radius of each query.
+
+        Parameters
+        ----------
+        X : sparse matrix or array-like of shape (n_queries, n_words)
+            Counts or weights, each row with at least one known word.
+        radius : float
+            The largest distance to return, at least 0.
+
+        Returns
+        -------
+        distances : list of ndarray of float64
+            An array a query, ascending.
+        ids : list of ndarray of int64
+            The ids of these documents; ties stand in ascending order.
+
+        Examples
+        --------
+        >>> from treewass import TreeIndex, TreeMetric
+        >>> from treewass.trees import star_tree
+        >>> index = TreeIndex(TreeMetric(star_tree(2)))
+        >>> index.add([[1, 0], [1, 1], [0, 1]])
+        array([0, 1, 2])
+        >>> index.within([[1, 0]], radius=1.0)
+        ([array([0., 1.])], [array([0, 1])])
+        """
+        if not radius >= 0:
+            raise ValueError(f"Expected a radius of at least 0, got {radius}.")
+        snapshot, queries = self._snapshot, checked_queries(self.metric, X)
+        units = int(min(np.floor(np.ldexp(float(radius), self.metric.fraction_bits)), 2**31))
+        distances: list[NDArray[np.float64]] = [np.empty(0)] * queries.n_rows
+        ids: list[NDArray[np.int64]] = [np.empty(0, dtype=np.int64)] * queries.n_rows
 
         def work(start: int, stop: int) -> None:
-            from treewass.search.kernels import nearest
-
-            distances = np.empty(searchable.size, dtype=np.int64)
             for row in range(start, stop):
-                postings.distances(queries, row, distances)
-                positions = nearest(distances, k)
-                units[row], ids[row] = distances[positions], searchable[positions]
+                found = within_radius(self.metric, snapshot, self._scratch(snapshot), queries, row, units)
+                distances[row], ids[row] = found
 
-        if k:
-            run_in_blocks(work, queries.shape[0], self.n_jobs)
-        return np.ldexp(units, -self.metric.fraction_bits), ids
+        run_in_blocks(work, queries.n_rows, self.n_jobs, _BLOCK)
+        return distances, ids
+
+    def distances(self, x: Any, ids: ArrayLike | None = None) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Compute the distances of one document to all documents that hold a known word, or to chosen ones.
+
+        Parameters
+        ----------
+        x : sparse matrix or array-like of shape (1, n_words)
+            Counts or weights, with at least one known word.
+        ids : array-like of int, optional
+            Documents to compare with, in any order, each in the index and with a known word. By default all that
+            hold one, in ascending order of id.
+
+        Returns
+        -------
+        distances : ndarray of float64, shape (n,)
+        ids : ndarray of int64, shape (n,)
+            The documents that the distances belong to.
+
+        Examples
+        --------
+        >>> from treewass import TreeIndex, TreeMetric
+        >>> from treewass.trees import star_tree
+        >>> index = TreeIndex(TreeMetric(star_tree(2)))
+        >>> index.add([[1, 0], [1, 1], [0, 1]])
+        array([0, 1, 2])
+        >>> index.distances([[1, 0]], ids=[2, 0])
+        (array([2., 0.]), array([2, 0]))
+        """
+        snapshot, query = self._snapshot, checked_queries(self.metric, x, "x")
+        if query.n_rows != 1:
+            raise ValueError(f"Expected one document, got {query.n_rows} rows. Use search or pairwise for several.")
+        if ids is None:
+            return all_distances(self.metric, snapshot, query)
+        wanted = as_ids(ids)
+        distances = np.empty(wanted.size)
+        for segment, positions, places in snapshot.locate(wanted):
+            if np.setdiff1d(positions, segment.searchable).size:
+                empty = np.setdiff1d(segment.ids[positions], segment.ids[segment.searchable])
+                raise ValueError(
+                    f"Expected documents with a known word, but those of ids {empty[:5].tolist()} have none."
+                )
+            distances[places] = distances_to_positions(self.metric, segment, query, positions)
+        return distances, wanted
 
     def pairwise(self, X: Any, Y: Any = None) -> NDArray[np.float64]:
         """Compute the distance between each row of `X` and each row of `Y`, independently of what is held.
@@ -177,31 +276,89 @@ class TreeIndex:
         """
         return pairwise(self.metric, X, Y, n_jobs=self.n_jobs)
 
-    def _searchable(self) -> tuple[Postings, NDArray[np.int64]]:
-        """Return the documents that can be neighbours by feature, and their ids."""
-        known = ~np.isin(self.ids, self._unknown)
-        if self._postings is None:
-            self._postings = Postings.of(self._units[known])
-        return self._postings, self.ids[known]
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write the index to a folder, all of it or nothing.
 
-    def _new_ids(self, ids: ArrayLike | None, count: int) -> NDArray[np.int64]:
-        """Choose ids for new documents, or check those given."""
-        if ids is None:
-            return np.arange(self._next_id, self._next_id + count, dtype=np.int64)
-        new = _as_ids(ids)
-        if new.size != count:
-            raise ValueError(f"Expected one id per document ({count}), got {new.size}.")
-        values, counts = np.unique(new, return_counts=True)
-        if (counts > 1).any():
-            raise ValueError(f"Expected unique ids, got {values[counts > 1][:5].tolist()} more than once.")
-        held = np.intersect1d(values, self.ids)
-        if held.size:
-            raise ValueError(f"Expected new ids, but {held[:5].tolist()} are in the index: remove them first.")
-        return new
+        Parameters
+        ----------
+        folder : path-like
+            Made, or replaced if it holds an index.
 
+        See Also
+        --------
+        load : Read it again, or map it into memory.
+        """
+        from treewass.search.files import save_index
 
-def _as_ids(ids: ArrayLike) -> NDArray[np.int64]:
-    array = np.atleast_1d(np.asarray(ids))
-    if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
-        raise TypeError(f"Expected ids as a list of integers, got dtype {array.dtype} of shape {array.shape}.")
-    return array.astype(np.int64)
+        save_index(folder, self.metric, self._snapshot)
+
+    @classmethod
+    def load(
+        cls, folder: str | os.PathLike[str], *, mmap: bool = True, verify: bool | None = None, n_jobs: int | None = None
+    ) -> TreeIndex:
+        """Open an index that `save` wrote.
+
+        Parameters
+        ----------
+        folder : path-like
+            The folder given to `save`.
+        mmap : bool, default=True
+            Map the documents into memory instead of reading them: opening takes milliseconds, and processes on one
+            machine share what they read. The files must not change meanwhile; `save` never changes one.
+        verify : bool, optional
+            Whether to read every byte and check hashes and all invariants. By default only if `mmap` is False.
+            The metric, the sizes of all arrays and the version are always checked.
+        n_jobs : int, optional
+            Threads for a batch of queries.
+
+        Returns
+        -------
+        TreeIndex
+            Documents can be added and removed; the folder stays as it is.
+
+        Raises
+        ------
+        ValueError
+            If the folder holds no index, one of another version, or a damaged one; the message says which.
+        """
+        from treewass.search.files import load_index
+
+        metric, snapshot = load_index(folder, mmap=mmap, verify=not mmap if verify is None else verify)
+        index = cls(metric, n_jobs=n_jobs)
+        index._snapshot = snapshot
+        return index
+
+    @cached_property
+    def _loop(self) -> tuple[Callable[..., tuple[int, int]], NDArray[np.int64], float]:
+        """What every call of `search` needs: the compiled loop, the metric's description, the unit."""
+        from treewass.search.search_kernels import search_rows
+
+        return search_rows, layout_of(self.metric).description, self.metric.resolution
+
+    def _scratch(self, snapshot: Snapshot) -> NDArray[np.int64]:
+        """Return the memory of this thread, with room for the index's largest tile."""
+        scratch: Scratch | None = getattr(self._local, "scratch", None)
+        if scratch is None or scratch.tile < snapshot.tile:
+            scratch = Scratch(self.metric.n_words, self.metric.n_features, snapshot.tile)
+            self._local.scratch = scratch
+        return scratch.description
+
+    def _nearest(
+        self, snapshot: Snapshot, queries: Rows, distances: NDArray[np.float64], ids: NDArray[np.int64]
+    ) -> tuple[int, int]:
+        """Write the nearest documents of all queries; return the first row that cannot be embedded and why."""
+        search_rows, layout, resolution = self._loop
+        n_rows = ids.shape[0]
+        if n_rows <= _BLOCK:
+            arrays = (layout, snapshot.descriptions, self._scratch(snapshot))
+            return search_rows(*arrays, *queries, 0, n_rows, resolution, distances, ids)
+        failures: list[tuple[int, int]] = []
+
+        def work(start: int, stop: int) -> None:
+            arrays = (layout, snapshot.descriptions, self._scratch(snapshot))
+            failure = search_rows(*arrays, *queries, start, stop, resolution, distances, ids)
+            if failure[0] >= 0:
+                failures.append(failure)
+
+        run_in_blocks(work, n_rows, self.n_jobs, _BLOCK)
+        return min(failures, default=(-1, 0))

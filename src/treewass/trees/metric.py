@@ -153,6 +153,15 @@ class TreeMetric:
         return frozen(self.masses[0] > 0)
 
     @cached_property
+    def scaled_masses(self) -> NDArray[np.float64]:
+        """The masses times a power of two for each tree, the largest from one half to one: no result changes.
+
+        Tiny masses times tiny counts would otherwise be zero.
+        """
+        _, exponents = np.frexp(self.masses.max(axis=1, initial=0.0))
+        return frozen(np.ldexp(self.masses, -exponents[:, None]))
+
+    @cached_property
     def height(self) -> float:
         """An upper bound of an embedding's L1 norm: each tree's longest path to a known word, added up."""
         return sum(float(tree.word_root_distances[self.known_words].max(initial=0.0)) for tree in self.trees)

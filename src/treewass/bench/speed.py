@@ -1,0 +1,197 @@
+"""``treewass bench speed``: exact search against other libraries, in one run and on one thread."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treewass.bench.datasets import PAPER_SETS, Split, load_set
+from treewass.bench.rows import Row, Value
+from treewass.bench.speed_rivals import RIVALS, sklearn_brute, weighted_features
+from treewass.bench.speed_scale import scale_rows
+from treewass.bench.speed_start import start_row
+from treewass.bench.speed_timing import geometric_mean, one_thread, speed_row, time_in_turns
+from treewass.documents.histograms import check_counts, to_histograms
+from treewass.search.embedding import embed_units, unknown_rows
+from treewass.search.index import TreeIndex
+from treewass.trees.metric import TreeMetric
+from treewass.trees.shapes import perfect_tree
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+__all__ = ["bench_speed", "random_metric"]
+
+_K = 19
+_BARS = {
+    "paper's SciPy form": 250.0,
+    "FAISS flat L1": 150.0,
+    "scikit-learn brute force on CSR": 60.0,
+    "compiled merge of sorted rows": 10.0,
+}
+_ONE_QUERY = (
+    "mean over {} queries of the smallest of {} times, one thread, warm caches: in every round each method answers all "
+    "queries once to warm up and once against the clock"
+)
+
+
+def bench_speed(quick: bool = False, folder: str | os.PathLike[str] | None = None) -> Iterator[Row]:
+    """Measure search on the paper's sets and on drawn collections.
+
+    Parameters
+    ----------
+    quick : bool, default=False
+        Few queries, repetitions and documents: minutes become seconds, figures become rough.
+    folder : path-like, optional
+        Where the text sets are.
+
+    Yields
+    ------
+    Row
+    """
+    with one_thread():
+        names = PAPER_SETS[:2] if quick else PAPER_SETS
+        splits = {name: load_set(name, folder).split(0) for name in names}
+        for tree in ("random", "learned"):
+            rows = [row for name, split in splits.items() for row in _one_query(name, split, tree, quick)]
+            yield from rows
+            yield from _means(rows, tree)
+        name = "reuters" if "reuters" in splits else names[0]
+        yield _whole_set(name, splits[name], quick)
+        yield _embedding(name, splits[name], quick)
+        yield start_row(quick)
+        yield from scale_rows(quick, name, splits[name])
+
+
+def random_metric(n_words: int, seed: int = 0) -> TreeMetric:
+    """Place words at random below the paper's perfect tree of arity 5 and depth 5, with unit lengths."""
+    shape = perfect_tree(5, 5)
+    nodes = np.random.default_rng(seed).integers(0, shape.n_nodes, n_words)
+    return TreeMetric(shape.with_words(nodes))
+
+
+def _metric(tree: str, split: Split) -> TreeMetric:
+    if tree == "random":
+        return random_metric(split.X_train.shape[1])
+    from treewass.learners.profile import ProfileTreeWasserstein
+
+    return ProfileTreeWasserstein().fit(split.X_train, split.y_train).metric_
+
+
+def _known(metric: TreeMetric, counts: Any) -> csr_array:
+    """Leave out documents without a known word."""
+    from scipy.sparse import csr_array
+
+    rows = csr_array(counts)
+    return rows[np.setdiff1d(np.arange(rows.shape[0]), unknown_rows(metric, rows))]
+
+
+def _one_query(name: str, split: Split, tree: str, quick: bool) -> Iterator[Row]:
+    """Time one query against 500 documents, our index and every rival."""
+    n_queries, repetitions = (10, 3) if quick else (40, 7)
+    metric, random = _metric(tree, split), np.random.default_rng(0)
+    documents, others = _known(metric, split.X_train), _known(metric, split.X_test)
+    documents = documents[random.permutation(documents.shape[0])[:500]]
+    queries = [others[[row]] for row in random.permutation(others.shape[0])[:n_queries]]
+    index = TreeIndex(metric)
+    index.add(documents)
+    methods: list[Callable[[Any], Any]] = [lambda query: index.search(query[0], _K)]
+    prepared: list[list[Any]] = [[query] for query in queries]
+    for number, rival in enumerate(RIVALS.values(), start=1):
+        prepare, search = rival(metric, documents, _K)
+        for query in prepared:
+            query.append(prepare(query[0]))
+        methods.append(_answer_with(search, number))
+    times = time_in_turns(methods, prepared, repetitions)
+    for rival_name, microseconds in zip(RIVALS, times[1:], strict=True):
+        case: dict[str, Value] = {"measure": "one query, 500 documents, top 19", "data": name, "tree": tree}
+        case |= {"rival": rival_name}
+        measures = {
+            "ours_us": float(times[0]),
+            "rival_us": float(microseconds),
+            "ratio": float(microseconds / times[0]),
+        }
+        yield speed_row(case, measures, _ONE_QUERY.format(n_queries, repetitions))
+
+
+def _answer_with(search: Callable[[Any], Any], number: int) -> Callable[[Any], Any]:
+    """Search with what a rival prepared."""
+    return lambda prepared: search(prepared[number])
+
+
+def _means(rows: list[Row], tree: str) -> Iterator[Row]:
+    """Average the ratios over the sets, and name the lowest."""
+    for rival in RIVALS:
+        own = [row for row in rows if row.case["rival"] == rival]
+        ratios = [float(str(row.measures["ratio"])) for row in own]
+        case: dict[str, Value] = {
+            "measure": "one query, 500 documents, top 19",
+            "data": f"geometric mean of {len(own)} sets",
+        }
+        case |= {"tree": tree, "rival": rival}
+        measures: dict[str, Value] = {
+            "ours_us": geometric_mean([float(str(row.measures["ours_us"])) for row in own]),
+            "rival_us": geometric_mean([float(str(row.measures["rival_us"])) for row in own]),
+            "ratio": geometric_mean(ratios),
+            "lowest_ratio": min(ratios),
+            "bar": _BARS.get(rival) if tree == "random" else None,
+        }
+        yield speed_row(case, measures, own[0].protocol)
+
+
+def _whole_set(name: str, split: Split, quick: bool) -> Row:
+    """Time all test documents against all training documents."""
+    metric = random_metric(split.X_train.shape[1])
+    queries = _known(metric, split.X_test)[: 100 if quick else None]
+    index = TreeIndex(metric)
+    index.add(split.X_train)
+    prepare, search = sklearn_brute(metric, _known(metric, split.X_train), _K)
+    embedded = prepare(queries)
+    ours = min(_cpu_microseconds(lambda: index.search(queries, _K)) for _ in range(7))
+    rival = _cpu_microseconds(lambda: search(embedded))
+    case: dict[str, Value] = {
+        "measure": "whole test set, top 19",
+        "data": f"{name}, {queries.shape[0]} × {len(index)}",
+        "tree": "random",
+        "rival": "scikit-learn brute force on CSR",
+    }
+    measures: dict[str, Value] = {"ours_us": ours, "rival_us": rival, "ratio": rival / ours, "bar": 200.0}
+    return speed_row(case, measures, "CPU time, one thread; ours: smallest of 7; scikit-learn: once, on embedded rows")
+
+
+def _cpu_microseconds(work: Callable[[], Any]) -> float:
+    """Time a long call by the CPU time it takes, which other programs on the machine do not lengthen."""
+    start = time.process_time()
+    work()
+    return (time.process_time() - start) * 1e6
+
+
+def _embedding(name: str, split: Split, quick: bool) -> Row:
+    """Time embedding, counts to sorted rows, against SciPy's product of ready histograms."""
+    metric = random_metric(split.X_train.shape[1])
+    counts = _known(metric, check_counts(split.X_train))
+    weights, histograms = weighted_features(metric), to_histograms(counts)
+
+    def product(_: Any) -> Any:
+        embedded = histograms @ weights
+        embedded.sort_indices()
+        return embedded
+
+    times = time_in_turns([lambda _: embed_units(metric, counts), product], [None], 3 if quick else 9)
+    case: dict[str, Value] = {
+        "measure": "embedding all training documents",
+        "data": f"{name}, {counts.shape[0]} documents",
+        "tree": "random",
+        "rival": "SciPy's sparse product with sorted indices",
+    }
+    ratio = float(times[1] / times[0])
+    measures: dict[str, Value] = {"ours_us": float(times[0]), "rival_us": float(times[1]), "ratio": ratio, "bar": 2.0}
+    return speed_row(
+        case,
+        measures,
+        "smallest of several times, in turns, one thread; sorted counts (ours) and sorted histograms (SciPy)",
+    )

@@ -1,0 +1,102 @@
+"""Timing side by side: every method in turn, again and again, on one thread."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treewass.bench.rows import Row, Value
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["geometric_mean", "milliseconds_to_read", "one_thread", "speed_row", "time_in_turns"]
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Keep every library to one thread meanwhile, FAISS among them."""
+    from threadpoolctl import threadpool_limits
+
+    from treewass.extras import require
+
+    faiss = require("faiss", purpose="treewass bench speed", extra="bench")
+    before = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(1)
+    try:
+        with threadpool_limits(limits=1):
+            yield
+    finally:
+        faiss.omp_set_num_threads(before)
+
+
+def time_in_turns(
+    methods: Sequence[Callable[[Any], Any]], items: Sequence[Any], repetitions: int
+) -> NDArray[np.float64]:
+    """Time methods on items, in turns: each method answers all items once to warm up and once against the clock.
+
+    That is one round; there are several. So a method's caches hold its own data, as in a stream of queries, and all
+    methods share the machine's good and bad moments.
+
+    Parameters
+    ----------
+    methods : sequence of callable
+        Each takes an item.
+    items : sequence
+        What they are called with.
+    repetitions : int
+        Rounds.
+
+    Returns
+    -------
+    ndarray of shape (n_methods,)
+        Mean over items of the smallest time seen, in microseconds.
+
+    Examples
+    --------
+    >>> bool(time_in_turns([sum, sorted], [[1, 2]], 3).min() > 0)
+    True
+    """
+    best = np.full((len(methods), len(items)), np.inf)
+    for _ in range(repetitions):
+        for number, method in enumerate(methods):
+            for item in items:
+                method(item)
+            for place, item in enumerate(items):
+                start = time.perf_counter()
+                method(item)
+                best[number, place] = min(best[number, place], time.perf_counter() - start)
+    return np.asarray(best.mean(axis=1) * 1e6)
+
+
+def milliseconds_to_read(n_bytes: int, repetitions: int = 5) -> float:
+    """Measure how long one core takes to read so many bytes once, in milliseconds, the smallest time seen."""
+    numbers = np.ones(n_bytes // 8, dtype=np.int64)
+    times = []
+    for _ in range(repetitions):
+        start = time.perf_counter()
+        numbers.sum()
+        times.append(time.perf_counter() - start)
+    return min(times) * 1e3
+
+
+def geometric_mean(values: Sequence[float]) -> float:
+    """Return the geometric mean.
+
+    Examples
+    --------
+    >>> round(geometric_mean([1, 100]), 6)
+    10.0
+    """
+    return math.exp(sum(math.log(value) for value in values) / len(values))
+
+
+def speed_row(case: Mapping[str, Value], measures: Mapping[str, Value], protocol: str) -> Row:
+    """Make a row with figures of four digits."""
+    rounded = {name: float(f"{value:.4g}") if isinstance(value, float) else value for name, value in measures.items()}
+    return Row("speed", case, rounded, protocol)

@@ -1,0 +1,60 @@
+"""Compiling loops once for all processes.
+
+numba keeps compiled code until the file of the function changes. Our loops call each other across files and agree on
+the layout of memory, so that code kept from before a change in any of those files must not be used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from numba import njit
+
+__all__ = ["compiled", "inner"]
+
+
+def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a function without the interpreter's lock, and keep the code until any file of this package changes.
+
+    Parameters
+    ----------
+    function : callable
+        A loop over arrays.
+
+    Returns
+    -------
+    callable
+    """
+    dispatcher: Any = njit(cache=True, nogil=True)(function)
+    try:
+        cache_file = dispatcher._cache._cache_file
+        cache_file._source_stamp = (cache_file._source_stamp, _stamp())
+    except AttributeError:  # a numba that keeps code in another way: compile anew in every process
+        return inner(function)
+    return dispatcher  # type: ignore[no-any-return]
+
+
+def inner(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a function that only compiled ones call; division by zero is not checked.
+
+    Parameters
+    ----------
+    function : callable
+        Part of a loop.
+
+    Returns
+    -------
+    callable
+    """
+    dispatcher: Callable[..., Any] = njit(nogil=True, error_model="numpy")(function)
+    return dispatcher
+
+
+@cache
+def _stamp() -> tuple[tuple[str, int, int], ...]:
+    """Describe the files of this package: name, time of change, size."""
+    files = sorted(Path(__file__).parent.glob("*.py"))
+    return tuple((file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in files)

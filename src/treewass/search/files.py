@@ -1,0 +1,200 @@
+"""An index in a folder: safetensors files and a manifest that names them.
+
+Files are named by their content and never changed; replacing the manifest, one rename, replaces the index. A crash
+at any moment leaves the old index or the new one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from treewass.search.segment_checks import check_contents, check_shapes
+from treewass.search.segments import Segment
+from treewass.search.snapshots import Snapshot
+from treewass.search.tensor_files import read_tensors, write_tensors
+from treewass.trees.metric import TreeMetric
+from treewass.trees.tree import Tree
+
+__all__ = ["load_index", "save_index"]
+
+_FORMAT, _VERSION = "treewass index", 1
+_MANIFEST = "manifest.json"
+_TREE_ARRAYS = ("parents", "edge_lengths", "word_nodes", "leaf_lengths")
+_SEGMENT_ARRAYS = tuple(field.name for field in fields(Segment) if field.name not in ("shift", "n_words"))
+
+
+def save_index(folder: str | os.PathLike[str], metric: TreeMetric, snapshot: Snapshot) -> None:
+    """Write an index, all of it or nothing.
+
+    Parameters
+    ----------
+    folder : path-like
+        Made, or replaced if it holds an index.
+    metric : TreeMetric
+        Trees and word masses.
+    snapshot : Snapshot
+        The documents.
+    """
+    path = Path(folder)
+    path.mkdir(parents=True, exist_ok=True)
+    if any(path.iterdir()) and not (path / _MANIFEST).is_file():
+        raise ValueError(f"Expected an empty folder or one with an index, but {path} holds other files.")
+    described: dict[str, dict[str, Any]] = {}
+    metric_file = _store(path, _metric_arrays(metric), described)
+    segments = []
+    for segment in snapshot.segments:
+        arrays = {name: getattr(segment, name) for name in _SEGMENT_ARRAYS}
+        segments.append({"file": _store(path, arrays, described), "shift": segment.shift})
+    manifest: dict[str, Any] = {
+        "format": _FORMAT,
+        "version": _VERSION,
+        "fraction_bits": metric.fraction_bits,
+        "next_id": snapshot.next_id,
+        "metric": metric_file,
+        "segments": segments,
+        "files": described,
+    }
+    manifest["sha256"] = _manifest_hash(manifest)
+    temporary = path / f".{os.getpid()}-{_MANIFEST}"
+    temporary.write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+    _flush(temporary)
+    temporary.replace(path / _MANIFEST)
+    _flush(path)
+    for file in path.glob("*.safetensors"):
+        if file.name not in described:
+            file.unlink(missing_ok=True)
+
+
+def load_index(folder: str | os.PathLike[str], *, mmap: bool, verify: bool) -> tuple[TreeMetric, Snapshot]:
+    """Read an index, or map its documents into memory.
+
+    Parameters
+    ----------
+    folder : path-like
+        As given to `save_index`.
+    mmap : bool
+        Map the documents instead of reading them.
+    verify : bool
+        Check the hash of every file and all invariants, which reads every byte.
+
+    Returns
+    -------
+    metric : TreeMetric
+    snapshot : Snapshot
+
+    Raises
+    ------
+    ValueError
+        If the folder holds no index, one of another version, or a damaged one.
+    """
+    path = Path(folder)
+    manifest = _read_manifest(path)
+    try:
+        for name, described in manifest["files"].items():
+            is_metric = name == manifest["metric"]
+            _check_file(path / name, int(described["bytes"]), str(described["sha256"]) if verify or is_metric else None)
+        metric = _metric_of(read_tensors(path / manifest["metric"], mmap=False), int(manifest["fraction_bits"]))
+        segments = [
+            _load_segment(path / entry["file"], entry["shift"], metric, mmap, verify) for entry in manifest["segments"]
+        ]
+        snapshot = Snapshot(tuple(segments), int(manifest["next_id"]))
+    except (KeyError, TypeError, OSError) as error:
+        raise ValueError(f"Expected a whole index in {path}, but it lacks something: {error!r}.") from error
+    above = any(segment.ids[-1] >= snapshot.next_id for segment in segments)
+    if above or (verify and np.unique(snapshot.ids).size < snapshot.n_held):
+        raise ValueError(
+            f"Expected unique ids below {snapshot.next_id} in {path}. The manifest does not fit its files."
+        )
+    return metric, snapshot
+
+
+def _load_segment(path: Path, shift: int, metric: TreeMetric, mmap: bool, verify: bool) -> Segment:
+    arrays = read_tensors(path, mmap=mmap)
+    if set(arrays) != set(_SEGMENT_ARRAYS):
+        raise ValueError(f"Expected the arrays {', '.join(_SEGMENT_ARRAYS)} in {path.name}, got {', '.join(arrays)}.")
+    segment = Segment(**arrays, shift=int(shift), n_words=metric.n_words)
+    check_shapes(segment, metric, path.name)
+    if verify:
+        check_contents(segment, path.name)
+    return segment
+
+
+def _store(folder: Path, arrays: dict[str, Any], described: dict[str, dict[str, Any]]) -> str:
+    """Write arrays to a file named by its content, describe it, and return its name."""
+    temporary = folder / f".{os.getpid()}-{len(described)}.safetensors"
+    write_tensors(temporary, arrays)
+    _flush(temporary)
+    with temporary.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    name = f"{digest[:32]}.safetensors"
+    described[name] = {"bytes": temporary.stat().st_size, "sha256": digest}
+    temporary.replace(folder / name)
+    return name
+
+
+def _flush(path: Path) -> None:
+    """Wait until a file or folder is on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _metric_arrays(metric: TreeMetric) -> dict[str, Any]:
+    arrays = {
+        f"{name}.{number}": getattr(tree, name) for number, tree in enumerate(metric.trees) for name in _TREE_ARRAYS
+    }
+    return {**arrays, "masses": metric.masses}
+
+
+def _metric_of(arrays: dict[str, Any], fraction_bits: int) -> TreeMetric:
+    """Make the metric anew, which checks every invariant of trees and masses."""
+    n_trees = (len(arrays) - 1) // len(_TREE_ARRAYS)
+    trees = [Tree(*(arrays[f"{name}.{number}"] for name in _TREE_ARRAYS)) for number in range(n_trees)]
+    return TreeMetric(trees, arrays["masses"], fraction_bits)
+
+
+def _read_manifest(folder: Path) -> dict[str, Any]:
+    """Read the manifest, refusing another format, another version, and damage."""
+    path = folder / _MANIFEST
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise ValueError(f"Expected an index in {folder}, but its {_MANIFEST} cannot be read: {error}.") from error
+    if not isinstance(manifest, dict) or manifest.get("format") != _FORMAT:
+        raise ValueError(f"Expected an index in {folder}, but its {_MANIFEST} describes something else.")
+    if manifest.get("version") != _VERSION:
+        raise ValueError(
+            f"Expected an index of version {_VERSION}, got version {manifest.get('version')!r} in {folder}. "
+            "Build it anew with this version of treewass."
+        )
+    if manifest.get("sha256") != _manifest_hash(manifest):
+        raise ValueError(
+            f"Expected the {_MANIFEST} of {folder} as it was written, but its hash differs: it is damaged."
+        )
+    return manifest
+
+
+def _manifest_hash(manifest: dict[str, Any]) -> str:
+    """Hash all of a manifest but its hash."""
+    rest = {name: value for name, value in manifest.items() if name != "sha256"}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
+
+
+def _check_file(path: Path, n_bytes: int, digest: str | None) -> None:
+    """Demand a file of a size and, if given, of a hash."""
+    found = path.stat().st_size
+    if found != n_bytes:
+        raise ValueError(f"Expected {n_bytes} bytes in {path.name}, got {found}. The file is damaged.")
+    if digest is not None:
+        with path.open("rb") as file:
+            if hashlib.file_digest(file, "sha256").hexdigest() != digest:
+                raise ValueError(f"Expected {path.name} as it was written, but its hash differs: it is damaged.")

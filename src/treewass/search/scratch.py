@@ -1,0 +1,59 @@
+"""Memory that a thread reuses from query to query."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Scratch"]
+
+# Where things stand in a description: addresses of arrays, then numbers.
+(
+    SUMS, MASSES, WEIGHTS, TOUCHED, QUERY, ROWS, ROW_VALUES, STARTS, STOPS, VALUES, WIDE_SHARED, NARROW_SHARED, KEYS,
+    ROOM, TILE_ROOM,
+) = range(15)  # fmt: skip
+
+
+class Scratch:
+    """Arrays that the compiled loops of one thread write to, and leave as they found them where that matters.
+
+    Parameters
+    ----------
+    n_words, n_features : int
+        As in the metric.
+    tile : int
+        Documents in the largest tile.
+
+    Attributes
+    ----------
+    tile : int
+        Documents that there is room for: a power of two, so that a mask keeps writes inside.
+    description : ndarray of int64
+        Addresses and sizes.
+    """
+
+    def __init__(self, n_words: int, n_features: int, tile: int) -> None:
+        from treewass.search.views import describe
+
+        self.tile = 1 << max(6, (tile - 1).bit_length())
+        room = n_features + 8  # one group of dense rows more
+        self._arrays: tuple[NDArray[np.generic], ...] = (
+            np.zeros(n_features, dtype=np.int64),  # sums of mass: zero between documents
+            np.empty(n_words, dtype=np.int64),
+            np.empty(n_words, dtype=np.float64),
+            np.empty(room, dtype=np.int32),
+            np.zeros(n_features, dtype=np.int32),  # the query in full: zero between queries
+            np.empty(room, dtype=np.int64),
+            np.empty(room, dtype=np.int32),
+            np.empty(room, dtype=np.int64),
+            np.empty(room, dtype=np.int64),
+            np.empty(room, dtype=np.int32),
+            np.empty(self.tile, dtype=np.int32),
+            np.empty(self.tile, dtype=np.uint16),
+            np.empty(self.tile, dtype=np.int32),
+        )
+        self.description = describe(self._arrays, (room, self.tile))

@@ -1,0 +1,111 @@
+"""What must hold of a segment that comes from a file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treewass.search.segments import ABSENT, COUNT_BITS, TILE, Segment
+from treewass.trees.metric import TreeMetric
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["check_contents", "check_shapes"]
+
+_KINDS = {
+    "ids": ("int64",), "held": ("bool",), "document_bounds": ("int64",), "words": ("int32",),
+    "weights": ("float32", "float64"), "norms": ("int32",), "directory": ("int64",), "dense": ("int32", "uint16"),
+    "postings": ("uint64", "uint32"),
+}  # fmt: skip
+
+
+def check_shapes(segment: Segment, metric: TreeMetric, name: str) -> None:
+    """Demand arrays whose kinds and sizes fit each other and the metric; reads next to nothing.
+
+    Parameters
+    ----------
+    segment : Segment
+        As read from a file.
+    metric : TreeMetric
+        The metric it was built with.
+    name : str
+        The file, for messages.
+
+    Raises
+    ------
+    ValueError
+        If a kind or a size does not fit.
+    """
+    for field, kinds in _KINDS.items():
+        kind = getattr(segment, field).dtype.name
+        _demand(kind in kinds, name, f"{field} of kind {' or '.join(kinds)}, got {kind}")
+    _demand(segment.dense.ndim == 3, name, f"dense rows of shape (tiles, rows, tile), got {segment.dense.shape}")
+    n_documents, (n_tiles, _, tile) = segment.ids.size, segment.dense.shape
+    _demand(0 < tile <= TILE and tile % 64 == 0, name, f"tiles of a multiple of 64 up to {TILE}, got {tile}")
+    expected = {
+        "ids": n_documents,
+        "held": n_documents,
+        "document_bounds": n_documents + 1,
+        "words": segment.weights.size,
+        "weights": segment.weights.size,
+        "norms": n_tiles * tile,
+        "directory": metric.n_features * n_tiles,
+        "postings": segment.postings.size,
+    }
+    for field, size in expected.items():
+        shape = getattr(segment, field).shape
+        _demand(shape == (size,), name, f"{field} of shape ({size},), got {shape}")
+    _demand(0 < n_documents <= n_tiles * tile < n_documents + tile, name, f"{n_documents} documents in {n_tiles} tiles")
+    same_width = segment.is_narrow == (segment.postings.dtype == np.uint32)
+    _demand(same_width, name, "dense rows and postings of the same width")
+    _demand(0 <= segment.shift <= 16 * segment.is_narrow, name, f"a shift that fits the values, got {segment.shift}")
+    _demand(segment.document_bounds[-1] == segment.words.size, name, "bounds of documents that end with their words")
+
+
+def check_contents(segment: Segment, name: str) -> None:
+    """Demand that every number in a segment is one that building it can give; reads all of it.
+
+    Parameters
+    ----------
+    segment : Segment
+        Of sound shapes.
+    name : str
+        The file, for messages.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of its range, or an order is broken.
+    """
+    _demand(bool((np.diff(segment.ids) > 0).all()), name, "ascending ids")
+    bounds = segment.document_bounds
+    _demand(bounds[0] == 0 and bool((np.diff(bounds) >= 0).all()), name, "document_bounds that ascend from 0")
+    lists = segment.directory[segment.directory >= 0]
+    starts, counts = lists >> COUNT_BITS, lists & ((1 << COUNT_BITS) - 1)
+    _demand(np.array_equal(starts, np.cumsum(counts) - counts), name, "lists of postings one after the other")
+    _demand(int(counts.sum()) == segment.postings.size, name, "as many postings as the directory lists")
+    _demand(_within(segment.words, 0, segment.n_words), name, f"words from 0 to {segment.n_words - 1}")
+    rising = np.diff(segment.words, prepend=-1) > 0
+    rising[segment.document_bounds[:-1][segment.document_bounds[:-1] < rising.size]] = True
+    _demand(bool(rising.all()), name, "ascending words in every document")
+    finite = np.isfinite(segment.weights) & (segment.weights >= 0)
+    _demand(bool(finite.all()), name, "finite weights of at least 0")
+    rows = ~segment.directory[segment.directory < 0]
+    _demand(_within(rows, 0, segment.dense.shape[1]), name, "rows that exist")
+    norms = segment.norms[segment.norms != ABSENT]
+    _demand(_within(norms, 0, 2**30), name, "norms from 0 to 2**30")
+    hidden = np.append(~segment.held, np.ones(segment.norms.size - segment.held.size, dtype=bool))
+    _demand(bool((segment.norms[hidden] == ABSENT).all()), name, "no norm for a document that is not held")
+    places = segment.postings >> segment.postings.dtype.type(16 if segment.is_narrow else 32)
+    _demand(_within(places, 0, segment.tile), name, f"places from 0 to {segment.tile - 1}")
+
+
+def _within(values: NDArray[Any], low: int, high: int) -> bool:
+    return not values.size or bool(low <= values.min() and values.max() < high)
+
+
+def _demand(holds: bool, name: str, expected: str) -> None:
+    if not holds:
+        raise ValueError(f"Expected {expected}: {name} is damaged or belongs to another index.")

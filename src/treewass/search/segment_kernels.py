@@ -1,0 +1,96 @@
+"""Compiled loops that turn documents by feature, in two passes over their embeddings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treewass.search.compiling import compiled
+from treewass.search.embedding_kernels import metric_views, spread_document
+from treewass.search.layout import N_COMPONENTS, N_FEATURES, N_WORDS
+
+__all__ = ["count_entries", "fill"]
+
+
+@compiled
+def count_entries(
+    metric: NDArray[np.int64],
+    indptr: NDArray[np.int64],
+    words: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    tile: int,
+    counts: NDArray[np.int64],
+    norms: NDArray[np.int32],
+) -> int:
+    """Count each feature's entries in each tile, and write the documents' norms, -1 where no word is known.
+
+    Returns -1, or a row whose total overflows.
+    """
+    factors, bounds, features, lengths = metric_views(metric)
+    masses = np.empty(metric[N_WORDS], np.int64)
+    sums = np.zeros(metric[N_FEATURES], np.int64)
+    touched = np.empty(metric[N_FEATURES] + 1, np.int32)
+    n_tiles = counts.size // max(metric[N_FEATURES], 1)
+    for row in range(indptr.size - 1):
+        start = indptr[row]
+        n_touched = spread_document(
+            words, weights, start, start, indptr[row + 1] - start, metric[N_WORDS], metric[N_COMPONENTS],
+            factors, bounds, features, masses, sums, touched,
+        )  # fmt: skip
+        if n_touched < 0:
+            return row
+        norm = np.int64(0)
+        for position in range(n_touched):
+            feature = touched[position]
+            value = np.int64(np.rint(sums[feature] * lengths[feature]))
+            sums[feature] = 0
+            norm += value
+            counts[feature * n_tiles + row // tile] += value > 0
+        norms[row] = norm if n_touched else -1
+    return -1
+
+
+@compiled
+def fill(
+    metric: Any,
+    indptr: Any,
+    words: Any,
+    weights: Any,
+    tile: Any,
+    shift: Any,
+    bits: Any,
+    count_bits: Any,
+    directory: Any,
+    dense: Any,
+    postings: Any,
+) -> Any:
+    """Write each document's values, less their last `shift` bits, into dense rows or as postings.
+
+    What stands in `directory` moves along the postings as they are written.
+    """
+    factors, bounds, features, lengths = metric_views(metric)
+    masses = np.empty(metric[N_WORDS], np.int64)
+    sums = np.zeros(metric[N_FEATURES], np.int64)
+    touched = np.empty(metric[N_FEATURES] + 1, np.int32)
+    n_tiles = dense.shape[0]
+    for document in range(indptr.size - 1):
+        start = indptr[document]
+        n_touched = spread_document(
+            words, weights, start, start, indptr[document + 1] - start, metric[N_WORDS], metric[N_COMPONENTS],
+            factors, bounds, features, masses, sums, touched,
+        )  # fmt: skip
+        number, place = document // tile, document % tile
+        for position in range(n_touched):
+            feature = touched[position]
+            value = np.int64(np.rint(sums[feature] * lengths[feature]))
+            sums[feature] = 0
+            if value == 0:
+                continue
+            entry = directory[feature * n_tiles + number]
+            if entry < 0:
+                dense[number, ~entry, place] = value >> shift
+            else:
+                postings[entry >> count_bits] = (place << bits) | (value >> shift)
+                directory[feature * n_tiles + number] = entry + (1 << count_bits)
