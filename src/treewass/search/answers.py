@@ -48,7 +48,7 @@ def within_radius(
     ids : ndarray of int64
         Ascending among equal distances.
     """
-    from treewass.search.search_kernels import within_row
+    from treewass.search.kernels.searches import within_row
 
     units = np.empty(snapshot.n_searchable, dtype=np.int64)
     ids = np.empty(snapshot.n_searchable, dtype=np.int64)
@@ -110,7 +110,7 @@ def distances_to_positions(
     -------
     ndarray of float64, shape of `positions`
     """
-    from treewass.search.search_kernels import chosen_distances
+    from treewass.search.kernels.searches import chosen_distances
 
     distances = np.empty(positions.size)
     scratch = Scratch(metric.n_words, metric.n_features, segment.tile)

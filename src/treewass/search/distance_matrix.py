@@ -82,7 +82,7 @@ def distances_to_segment(
     distances = np.empty((queries.n_rows, segment.ids.size))
 
     def work(start: int, stop: int) -> None:
-        from treewass.search.search_kernels import scanned_distances
+        from treewass.search.kernels.searches import scanned_distances
 
         scratch = Scratch(metric.n_words, metric.n_features, segment.tile)
         row, reason = scanned_distances(

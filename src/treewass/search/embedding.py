@@ -155,7 +155,7 @@ def _embed(metric: TreeMetric, X: Any, *, rounded: bool) -> csr_array:
     """Embed in units of the metric's resolution, as float64, in sorted rows without stored zeros."""
     from scipy.sparse import csr_array
 
-    from treewass.search.embedding_kernels import embed_rows
+    from treewass.search.kernels.embedding import embed_rows
 
     layout = layout_of(metric)
     rows = plain_rows(X, metric.n_words)

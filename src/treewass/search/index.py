@@ -331,7 +331,7 @@ class TreeIndex:
     @cached_property
     def _loop(self) -> tuple[Callable[..., tuple[int, int]], NDArray[np.int64], float]:
         """What every call of `search` needs: the compiled loop, the metric's description, the unit."""
-        from treewass.search.search_kernels import search_rows
+        from treewass.search.kernels.searches import search_rows
 
         return search_rows, layout_of(self.metric).description, self.metric.resolution
 

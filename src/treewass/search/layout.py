@@ -64,7 +64,7 @@ def layout_of(metric: TreeMetric) -> MetricLayout:
 
 
 def _make_layout(metric: TreeMetric) -> MetricLayout:
-    from treewass.search.views import describe
+    from treewass.search.kernels.views import describe
 
     features, sizes, lengths, first = [], [], [], 0
     for tree, matrix in zip(metric.trees, metric.word_features, strict=True):

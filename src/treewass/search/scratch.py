@@ -37,7 +37,7 @@ class Scratch:
     """
 
     def __init__(self, n_words: int, n_features: int, tile: int) -> None:
-        from treewass.search.views import describe
+        from treewass.search.kernels.views import describe
 
         self.tile = 1 << max(6, (tile - 1).bit_length())
         room = n_features + 8  # one group of dense rows more

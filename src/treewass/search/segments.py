@@ -98,7 +98,7 @@ class Segment:
     @cached_property
     def description(self) -> NDArray[np.int64]:
         """Addresses and numbers for the compiled loops."""
-        from treewass.search.views import describe
+        from treewass.search.kernels.views import describe
 
         single = self.weights.dtype == np.float32
         n_tiles, n_rows, tile = self.dense.shape
@@ -159,7 +159,7 @@ def build_segment(
     -------
     Segment
     """
-    from treewass.search.segment_kernels import count_entries, fill
+    from treewass.search.kernels.segments import count_entries, fill
 
     layout = layout_of(metric)
     n_documents = counts.shape[0]

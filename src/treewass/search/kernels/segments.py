@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treewass.search.compiling import compiled
-from treewass.search.embedding_kernels import metric_views, spread_document
+from treewass.search.kernels.compiling import compiled
+from treewass.search.kernels.embedding import metric_views, spread_document
 from treewass.search.layout import N_COMPONENTS, N_FEATURES, N_WORDS
 
 __all__ = ["count_entries", "fill"]

@@ -56,5 +56,5 @@ def inner(function: Callable[..., Any]) -> Callable[..., Any]:
 @cache
 def _stamp() -> tuple[tuple[str, int, int], ...]:
     """Describe the files of this package: name, time of change, size."""
-    files = sorted(Path(__file__).parent.glob("*.py"))
+    files = sorted(Path(__file__).parents[1].rglob("*.py"))
     return tuple((file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in files)

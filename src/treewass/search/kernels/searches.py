@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treewass.search.compiling import compiled, inner
+from treewass.search.kernels.compiling import compiled, inner
+from treewass.search.kernels.queries import embed_queries, exact_distance, spread_query, tile_keys
+from treewass.search.kernels.selection import drain, key_bound, offer
+from treewass.search.kernels.views import array_at
 from treewass.search.layout import N_FEATURES
-from treewass.search.query_kernels import embed_queries, exact_distance, spread_query, tile_keys
 from treewass.search.scratch import KEYS, TILE_ROOM
 from treewass.search.segments import ABSENT, IDS, IS_NARROW, N_DOCUMENTS, N_TILES, SHIFT, TILE_SIZE
-from treewass.search.selection_kernels import drain, key_bound, offer
-from treewass.search.views import array_at
 
 __all__ = ["chosen_distances", "scanned_distances", "search_rows", "within_row"]
 

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from treewass.search.compiling import inner
-from treewass.search.embedding_kernels import INVALID, metric_views, spread_document
+from treewass.search.kernels.compiling import inner
+from treewass.search.kernels.embedding import INVALID, metric_views, spread_document
+from treewass.search.kernels.scans import GROUP, share_narrow, share_wide
+from treewass.search.kernels.views import array_at
 from treewass.search.layout import LONGEST, N_COMPONENTS, N_FEATURES, N_WORDS
-from treewass.search.scan_kernels import GROUP, share_narrow, share_wide
 from treewass.search.scratch import (
     KEYS,
     MASSES,
@@ -48,7 +49,6 @@ from treewass.search.segments import (
     SINGLE_WEIGHTS,
     TILE_SIZE,
 )
-from treewass.search.views import array_at
 
 __all__ = ["embed_queries", "exact_distance", "spread_query", "tile_keys"]
 

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treewass.search.compiling import compiled, inner
+from treewass.search.kernels.compiling import compiled, inner
+from treewass.search.kernels.views import array_at
 from treewass.search.layout import (
     FACTORS,
     LENGTHS,
@@ -23,7 +24,6 @@ from treewass.search.layout import (
     WORD_BOUNDS,
     WORD_FEATURES,
 )
-from treewass.search.views import array_at
 
 __all__ = ["INVALID", "OVERFLOW", "embed_rows", "metric_views", "spread_document"]
 

@@ -14,7 +14,7 @@ from numba import carray, types  # type: ignore[attr-defined]
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from treewass.search.compiling import inner
+from treewass.search.kernels.compiling import inner
 
 __all__ = ["array_at", "describe"]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from treewass.search.compiling import inner
+from treewass.search.kernels.compiling import inner
 
 __all__ = ["GROUP", "share_narrow", "share_wide"]
 

@@ -1,0 +1,1 @@
+"""Compiled loops of the search, each imported on first use: importing numba takes a moment."""
