@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Annotated
 
 import typer
@@ -68,3 +68,54 @@ def speed_command(
     from treewass.bench.speed import bench_speed
 
     show(bench_speed(quick, data), as_json)
+
+
+@bench.command("accuracy")
+def accuracy_command(
+    as_json: AsJson = False,
+    sets: Annotated[
+        str, typer.Option(help="Text sets, with commas; docstrings is the built-in corpus.")
+    ] = "twitter,amazon,classic,bbcsport,ohsumed,reuters",
+    methods: Annotated[str, typer.Option(help="Methods, with commas.")] = "profile,profile-fallback,tfidf,svm,logistic",
+    splits: Annotated[int | None, typer.Option(min=1, help="The first so many splits of each set.")] = None,
+    data: Annotated[str | None, typer.Option(help="Folder of the text sets; TREEWASS_DATA by default.")] = None,
+    output: Annotated[str | None, typer.Option(help="File of rows: resumed if there, appended to.")] = None,
+) -> None:
+    """Measure error, macro-F1, log-loss and calibration, the linear models' beside ours."""
+    from treewass.bench.accuracy import bench_accuracy, mean_rows
+
+    rows = _announced(bench_accuracy(sets.split(","), methods.split(","), splits, data, output))
+    show(rows if as_json else mean_rows(rows), as_json)
+
+
+@bench.command("fit")
+def fit_command(
+    as_json: AsJson = False,
+    cases: Annotated[str, typer.Option(help="What to measure, with commas.")] = "stage1,search,memory",
+    data: Annotated[str | None, typer.Option(help="Folder of the text sets; TREEWASS_DATA by default.")] = None,
+    documents: Annotated[int, typer.Option(min=100, help="Documents to generate for memory.")] = 1_000_000,
+) -> None:
+    """Measure learning: against counting words, against a grid search, and its memory."""
+    from treewass.bench.fit import bench_fit
+
+    show_each(_announced(bench_fit(cases.split(","), data, documents)), as_json)
+
+
+def show_each(rows: Iterable[Row], as_json: bool) -> None:
+    """Print rows with different measures: a table for each kind of case."""
+    if as_json:
+        show(rows, as_json)
+        return
+    kinds: dict[object, list[Row]] = {}
+    for row in rows:
+        kinds.setdefault(tuple(row.measures), []).append(row)
+    for members in kinds.values():
+        show(members, as_json)
+
+
+def _announced(rows: Iterable[Row]) -> Iterator[Row]:
+    """Say on standard error what has been measured, row by row."""
+    for row in rows:
+        what = ", ".join(str(row.case[name]) for name in ("set", "split", "method", "case") if name in row.case)
+        typer.echo(f"measured {what}", err=True)
+        yield row

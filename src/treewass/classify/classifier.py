@@ -9,6 +9,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from treewass.classify.held_out import hold_out
+from treewass.classify.pooling import PooledVote, fit_pool
 from treewass.classify.votes import distance_vote, fallback_vote, majority_vote, vote_temperature
 from treewass.documents.histograms import warn_about_empty_rows
 from treewass.learners.inputs import check_documents, check_labelled_documents, counts_tags
@@ -26,6 +28,7 @@ __all__ = ["TreeWassersteinClassifier"]
 
 _VOTES = ("distance", "fallback", "majority")
 _TEMPERATURE_SAMPLE = 1000
+_NEIGHBORS, _DISTANCE_NEIGHBORS = 19, 100
 
 
 class TreeWassersteinClassifier(ClassifierMixin, BaseEstimator):
@@ -37,11 +40,16 @@ class TreeWassersteinClassifier(ClassifierMixin, BaseEstimator):
         The distance: None learns a tree with `ProfileTreeWasserstein`; ``"bow"`` and ``"tfidf"`` are the L1
         distances between bags of words, plain or weighted; an unfitted transformer with a `metric_` after fitting,
         such as any learner of treewass, is cloned and fitted; a `TreeMetric` is used as it is.
-    n_neighbors : int, default=19
-        Neighbours that vote; all documents where there are fewer.
+    n_neighbors : int, optional
+        Neighbours that vote; all documents where there are fewer. By default 100 for the distance vote, in which
+        far ones hardly count, and 19 for the others.
     vote : {"distance", "fallback", "majority"}, default="distance"
         How they vote: nearer ones count more; the paper's rule (the class with more than half of the k nearest, or
         of the k − 2 nearest, and so on); or each the same.
+    calibrate : bool, default=True
+        Whether the distance vote learns, from documents held out of the training, how far neighbours count and how
+        sure to be: the metric is learned two to four times in all. False takes weights as they come. The other
+        votes are never calibrated.
     n_jobs : int, optional
         Threads for batches of queries; -1 for all cores. Results do not depend on it.
     random_state : int, RandomState instance or None, default=0
@@ -57,8 +65,13 @@ class TreeWassersteinClassifier(ClassifierMixin, BaseEstimator):
         The labels seen in `fit`, sorted.
     class_prior_ : ndarray of shape (n_classes,)
         Share of each class: the answer for a document without a known word.
+    n_neighbors_ : int
+        Neighbours that vote.
     temperature_ : float
-        Scale of the distance vote, from the training documents' own neighbours.
+        Scale of the distance vote: half the median difference between the distances of the 19th and of the first
+        neighbour, of held-out documents if `calibrate`, and of training documents otherwise.
+    pooled_vote_ : PooledVote or None
+        How the distance vote is calibrated; None without calibration.
     n_features_in_ : int
         Number of words.
 
@@ -76,14 +89,16 @@ class TreeWassersteinClassifier(ClassifierMixin, BaseEstimator):
         self,
         metric: str | TreeMetric | BaseEstimator | None = None,
         *,
-        n_neighbors: int = 19,
+        n_neighbors: int | None = None,
         vote: str = "distance",
+        calibrate: bool = True,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = 0,
     ) -> None:
         self.metric = metric
         self.n_neighbors = n_neighbors
         self.vote = vote
+        self.calibrate = calibrate
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -104,15 +119,18 @@ class TreeWassersteinClassifier(ClassifierMixin, BaseEstimator):
         """
         if self.vote not in _VOTES:
             raise ValueError(f"Expected vote to be one of {', '.join(_VOTES)}, got {self.vote!r}.")
-        if self.n_neighbors < 1:
+        if self.n_neighbors is not None and self.n_neighbors < 1:
             raise ValueError(f"Expected n_neighbors of at least 1, got {self.n_neighbors}.")
         counts, labels = check_labelled_documents(self, X, y)
         self.classes_, self._labels = np.unique(labels, return_inverse=True)
         self.class_prior_ = np.bincount(self._labels) / self._labels.size
+        usual = _DISTANCE_NEIGHBORS if self.vote == "distance" else _NEIGHBORS
+        self.n_neighbors_ = usual if self.n_neighbors is None else self.n_neighbors
         self.metric_ = self._learn(counts, labels)
         self.index_ = self._index(counts)
         self._documents = counts
         self.temperature_ = self._choose_temperature()
+        self.pooled_vote_ = self._calibrate() if self.vote == "distance" and self.calibrate else None
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -150,7 +168,7 @@ class TreeWassersteinClassifier(ClassifierMixin, BaseEstimator):
         known = np.setdiff1d(np.arange(counts.shape[0]), unknown)
         probabilities = np.tile(self.class_prior_, (counts.shape[0], 1))
         if known.size:
-            probabilities[known] = self._vote(*self.index_.search(counts[known], self.n_neighbors))
+            probabilities[known] = self._vote(*self.index_.search(counts[known], self.n_neighbors_))
         return probabilities
 
     def kneighbors(
@@ -164,7 +182,7 @@ class TreeWassersteinClassifier(ClassifierMixin, BaseEstimator):
             Counts or weights, each row with a known word. By default the training documents, none of which is its
             own neighbour.
         n_neighbors : int, optional
-            Neighbours a query; that of the constructor by default.
+            Neighbours a query; `n_neighbors_` by default.
         return_distance : bool, default=True
             Whether to return the distances too.
 
@@ -176,7 +194,7 @@ class TreeWassersteinClassifier(ClassifierMixin, BaseEstimator):
             Row numbers of the training documents; ties in ascending order.
         """
         check_is_fitted(self)
-        k = self.n_neighbors if n_neighbors is None else n_neighbors
+        k = self.n_neighbors_ if n_neighbors is None else n_neighbors
         if X is None:
             distances, rows = self._other_documents(np.arange(self._documents.shape[0]), k)
         else:
@@ -238,8 +256,15 @@ class TreeWassersteinClassifier(ClassifierMixin, BaseEstimator):
         if not searchable.size:
             raise ValueError("Expected at least one document with a known word, got none: X holds only zeros.")
         sample = searchable[:: -(-searchable.size // _TEMPERATURE_SAMPLE)]
-        distances, _ = self._other_documents(sample, self.n_neighbors)
+        distances, _ = self._other_documents(sample, min(self.n_neighbors_, _NEIGHBORS))
         return vote_temperature(distances, self.metric_.resolution)
+
+    def _calibrate(self) -> PooledVote:
+        """Fit the vote to documents that the metric has not seen."""
+        held = hold_out(self._documents, self._labels, self._learn, self.n_neighbors_, self.n_jobs)
+        if held.truth.size:
+            self.temperature_ = vote_temperature(held.distances[:, :_NEIGHBORS], self.metric_.resolution)
+        return fit_pool(self.class_prior_, self.temperature_, held.labels, held.distances, held.truth)
 
     def _other_documents(self, rows: NDArray[np.intp], k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Search for training documents among the training documents, leaving each itself out."""
@@ -252,6 +277,8 @@ class TreeWassersteinClassifier(ClassifierMixin, BaseEstimator):
     def _vote(self, distances: NDArray[np.float64], ids: NDArray[np.int64]) -> NDArray[np.float64]:
         """Turn neighbours into class probabilities."""
         labels, n_classes = self._labels[ids], len(self.classes_)
+        if self.pooled_vote_ is not None:
+            return self.pooled_vote_.probabilities(labels, distances)
         if self.vote == "distance":
             return distance_vote(labels, distances, n_classes, self.temperature_)
         return fallback_vote(labels, n_classes) if self.vote == "fallback" else majority_vote(labels, n_classes)

@@ -1,4 +1,4 @@
-"""The default learner: a tree over words by the classes in which they occur."""
+"""The default learner: a tree from the class profiles of words, refined by a few gradient steps."""
 
 from __future__ import annotations
 
@@ -6,12 +6,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted
 
-from treewass.documents.histograms import empty_rows, first_few, warn_about_empty_rows
-from treewass.learners.clustering import kmeans_tree
-from treewass.learners.inputs import check_labelled_documents
-from treewass.learners.profiles import ClassProfiles, count_profiles
+from treewass.documents.histograms import check_counts
+from treewass.learners.counting import count_in_parts
+from treewass.learners.inputs import check_labelled_matrix, check_weights
+from treewass.learners.profile_trees import ProfileTree, TreeSettings
+from treewass.learners.profiles import ClassCounts, ClassProfiles
+from treewass.learners.progress import follow_epochs
+from treewass.learners.refinement import (
+    RefinementRecord,
+    RefinementSettings,
+    leave_one_out_documents,
+    refine,
+)
 from treewass.learners.transformer import TreeTransformer
+from treewass.learners.unlabelled import check_word_vectors, profiles_from_vectors
+from treewass.search.threads import run_in_blocks
 from treewass.trees.metric import TreeMetric
 
 if TYPE_CHECKING:
@@ -19,42 +30,82 @@ if TYPE_CHECKING:
 
 __all__ = ["ProfileTreeWasserstein"]
 
+_MOST_SEED = 2**31 - 1
+_LEAST_ARITY, _DEEP_ARITY, _MOST_ARITY = 5, 7, 30
+_PULL, _MOST_SMOOTHING = 20.0, 5.0
+
 
 class ProfileTreeWasserstein(TreeTransformer):
-    r"""Learn a tree from the class profiles of words, by counting and clustering.
+    r"""Learn a tree from the class profiles of words, by counting, clustering and a few gradient steps.
 
     Words that occur in documents of the same classes become neighbours in the tree, and words that say much about
     the class carry much mass. The profile of word w is the share of each class among the documents that contain it,
     smoothed by :math:`\beta` documents of average class; its mass is the Kullback-Leibler divergence of that
-    profile from the class shares, plus :math:`\varepsilon`. Words never seen in training are unknown.
+    profile from the class shares, plus :math:`\varepsilon`. Then factors on masses and lengths are learned, so that
+    documents of one class become soft neighbours. Words never seen in training are unknown, unless `word_vectors`
+    place them.
 
     Parameters
     ----------
-    arity : int, default=5
-        Branches of a node.
-    depth : int, default=3
-        Levels of internal nodes below the root.
-    smoothing : float, default=5.0
-        Documents' worth of pull towards the class shares (:math:`\beta`).
+    refine : bool, default=True
+        Whether to learn factors on masses and lengths; False stops after counting and clustering.
+    n_trees : int, default=1
+        Trees from different starts of the clustering, whose distances are averaged.
+    arity : int, optional
+        Branches of a node: by default the number of classes, but from 5 to 30.
+    depth : int, optional
+        Levels of internal nodes below the root: by default 3 for an arity of up to 7, and 2 for more.
+    smoothing : float, optional
+        Documents' worth of pull towards the class shares (:math:`\beta`): by default 20 over the number of classes,
+        at most 5; classes are counted as the exponential of the class shares' entropy. The more classes there are,
+        the less likely it is that a rare word meets one of them twice by accident.
     floor : float, default=0.02
         Mass factor of a word that says nothing (:math:`\varepsilon`).
-    leaf_length : float, default=4.0
-        Length of the words' edges; internal edges have length one.
+    leaf_length : float, default=6.0
+        Length of the words' edges before refinement; internal edges have length one.
     min_split : float, default=20.0
         A node whose words weigh less (each the square root of its number of documents) is not split.
+    epochs : int, default=4
+        Passes over the documents in refinement; more where these would make fewer than 40 steps.
+    learning_rate : float, default=0.02
+        Step of the optimiser, Adam.
+    batch_size : int, default=500
+        Documents compared with each other in a step; all documents where there are fewer.
+    word_dropout : float, default=0.2
+        Share of the words left out of a batch at random.
+    pull_back : float, default=0.001
+        Share of every learned logarithm taken off after a step.
+    word_vectors : array-like of shape (at least n_words, n_dimensions), optional
+        One vector a word, zero for a word without one, such as ``WordVectors.align(words).vectors``. Words of no
+        labelled document get the mean profile of the ten nearest labelled words.
+    n_jobs : int, optional
+        Threads that refine trees; -1 for all cores. The result does not depend on it.
     random_state : int, RandomState instance or None, default=0
-        Starts the clustering; the result is the same for every number of threads.
+        Starts the clustering, chooses batches and the words left out.
+    verbose : bool, default=False
+        Whether to show a progress bar on standard error. Progress always goes to the logger ``treewass``.
 
     Attributes
     ----------
     metric_ : TreeMetric
-        The tree, its lengths, and the words' mass factors.
+        The trees, their lengths, and the words' mass factors.
     classes_ : ndarray of shape (n_classes,)
-        The labels seen in `fit`.
+        The labels seen, sorted.
     informativeness_ : ndarray of shape (n_words,)
-        Divergence of each word's profile from the class shares; zero for words never seen.
+        Divergence of each word's profile from the class shares; zero for words that are unknown.
+    history_ : tuple of RefinementRecord
+        Loss and scale after each pass over the documents, tree after tree; empty without refinement.
     n_features_in_ : int
         Number of words.
+
+    See Also
+    --------
+    treewass.TreeWassersteinClassifier : Nearest neighbours under the learned distance.
+
+    Notes
+    -----
+    Stage 1 (``refine=False``) needs only counts of documents by word and class, so that `partial_fit` over parts
+    and `update` give exactly what `fit` on everything gives.
 
     Examples
     --------
@@ -67,24 +118,47 @@ class ProfileTreeWasserstein(TreeTransformer):
     True
     """
 
+    _counts: ClassCounts
+    _trees: list[ProfileTree]
+
     def __init__(
         self,
         *,
-        arity: int = 5,
-        depth: int = 3,
-        smoothing: float = 5.0,
+        refine: bool = True,
+        n_trees: int = 1,
+        arity: int | None = None,
+        depth: int | None = None,
+        smoothing: float | None = None,
         floor: float = 0.02,
-        leaf_length: float = 4.0,
+        leaf_length: float = 6.0,
         min_split: float = 20.0,
+        epochs: int = 4,
+        learning_rate: float = 0.02,
+        batch_size: int = 500,
+        word_dropout: float = 0.2,
+        pull_back: float = 0.001,
+        word_vectors: ArrayLike | None = None,
+        n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = 0,
+        verbose: bool = False,
     ) -> None:
+        self.refine = refine
+        self.n_trees = n_trees
         self.arity = arity
         self.depth = depth
         self.smoothing = smoothing
         self.floor = floor
         self.leaf_length = leaf_length
         self.min_split = min_split
+        self.epochs = epochs
+        self.learning_rate = learning_rate
+        self.batch_size = batch_size
+        self.word_dropout = word_dropout
+        self.pull_back = pull_back
+        self.word_vectors = word_vectors
+        self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> ProfileTreeWasserstein:
         """Learn the tree from labelled documents.
@@ -96,7 +170,7 @@ class ProfileTreeWasserstein(TreeTransformer):
         y : array-like of shape (n_documents,)
             Labels.
         sample_weight : array-like of shape (n_documents,), optional
-            Weight of each document; a document of weight two counts as two.
+            Weight of each document; a document of weight two counts as two, one of weight zero not at all.
 
         Returns
         -------
@@ -104,59 +178,173 @@ class ProfileTreeWasserstein(TreeTransformer):
             Itself.
         """
         self._check_parameters()
-        counts, labels = check_labelled_documents(self, X, y)
-        weights = _check_weights(sample_weight, counts.shape[0])
-        warn_about_empty_rows(empty_rows(counts), "nothing is learned from them.")
-        kept = np.flatnonzero(weights > 0)
-        self.classes_, codes = np.unique(labels[kept], return_inverse=True)
-        profiles = count_profiles(
-            counts[kept], codes, len(self.classes_), smoothing=self.smoothing, sample_weight=weights[kept]
-        )
-        self._build(profiles)
+        matrix, labels = check_labelled_matrix(self, X, y)
+        weights = check_weights(sample_weight, labels.size)
+        kept = weights > 0
+        self.classes_ = np.unique(labels[kept])
+        self._counts = count_in_parts(matrix, labels, weights, self.classes_)
+        self._plant()
+        if self.refine:
+            rows = np.flatnonzero(kept)
+            self._refine(matrix if kept.all() else matrix[rows], labels[rows], weights[rows])
+        self._finish()
         return self
 
-    def _build(self, profiles: ClassProfiles) -> None:
-        """Turn profiles into the metric."""
-        seen = profiles.document_counts > 0
-        self.informativeness_: NDArray[np.float64] = np.where(seen, profiles.informativeness, 0.0)
-        tree = kmeans_tree(
-            profiles.hellinger_features,
-            np.sqrt(profiles.document_counts + 0.001),
-            arity=self.arity,
-            depth=self.depth,
-            min_weight=self.min_split,
-            random_state=check_random_state(self.random_state),
+    def partial_fit(
+        self, X: Any, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> ProfileTreeWasserstein:
+        """Count more documents and build the tree anew, without refinement: for data larger than memory.
+
+        Factors learned by an earlier `fit` are given up; `update` keeps them.
+
+        Parameters
+        ----------
+        X : sparse matrix or array-like of shape (n_documents, n_words)
+            Counts or weights, with the words of the first call.
+        y : array-like of shape (n_documents,)
+            Labels.
+        classes : array-like of shape (n_classes,), optional
+            All labels that will come. It may be left out: labels not seen before are added.
+        sample_weight : array-like of shape (n_documents,), optional
+            Weight of each document.
+
+        Returns
+        -------
+        ProfileTreeWasserstein
+            Itself.
+        """
+        self._check_parameters()
+        matrix, labels = check_labelled_matrix(self, X, y, reset=not hasattr(self, "_counts"))
+        self._add(matrix, labels, check_weights(sample_weight, labels.size), classes)
+        self._plant()
+        self._finish()
+        return self
+
+    def update(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> ProfileTreeWasserstein:
+        """Learn from more documents without starting over; they may bring new words, as columns on the right.
+
+        Profiles, masses and the words' places are refreshed. Where factors were learned, they and the tree's nodes
+        are kept, the nodes move to the mean of their words, and new words start with factors of one. Without
+        refinement the result is that of fitting on all documents at once.
+
+        Parameters
+        ----------
+        X : sparse matrix or array-like of shape (n_documents, at least n_words)
+            Counts or weights.
+        y : array-like of shape (n_documents,)
+            Labels; new ones are added.
+        sample_weight : array-like of shape (n_documents,), optional
+            Weight of each document.
+
+        Returns
+        -------
+        ProfileTreeWasserstein
+            Itself.
+        """
+        check_is_fitted(self)
+        self._check_parameters()
+        known = self.n_features_in_
+        matrix, labels = check_labelled_matrix(self, X, y, reset=X.shape[1] > known)
+        self._add(matrix, labels, check_weights(sample_weight, labels.size), None)
+        if any(tree.learned is not None for tree in self._trees):
+            profiles = self._extended(self._profiles())
+            self._trees = [tree.updated(profiles) for tree in self._trees]
+        else:
+            self._plant()
+        self._finish()
+        return self
+
+    def _add(self, matrix: Any, labels: NDArray[Any], weights: NDArray[np.float64], classes: ArrayLike | None) -> None:
+        """Add documents to what was counted, with room for new words and classes."""
+        before = self.classes_ if hasattr(self, "_counts") else None
+        announced = np.asarray(classes) if classes is not None else labels[:0]
+        found = [labels[weights > 0], announced] + ([] if before is None else [before])
+        self.classes_ = np.unique(np.concatenate([values for values in found if values.size]))
+        counted = count_in_parts(matrix, labels, weights, self.classes_)
+        if before is not None:
+            places = np.searchsorted(self.classes_, before)
+            counted = self._counts.widened(matrix.shape[1], places, len(self.classes_)) + counted
+        self._counts = counted
+
+    def _profiles(self) -> ClassProfiles:
+        """Smooth what was counted."""
+        smoothing = self.smoothing
+        if smoothing is None:
+            shares = self._counts.by_class[self._counts.by_class > 0] / self._counts.by_class.sum()
+            smoothing = min(_MOST_SMOOTHING, _PULL / float(np.exp(-(shares * np.log(shares)).sum())))
+        return ClassProfiles(self._counts, smoothing)
+
+    def _extended(self, counted: ClassProfiles) -> ClassProfiles:
+        """Add profiles of words that were not counted, where there are vectors."""
+        if self.word_vectors is None:
+            return counted
+        return profiles_from_vectors(counted, check_word_vectors(self.word_vectors, self.n_features_in_))
+
+    def _plant(self) -> None:
+        """Build the trees from what was counted."""
+        counted = self._profiles()
+        profiles = self._extended(counted)
+        arity = min(max(len(self.classes_), _LEAST_ARITY), _MOST_ARITY) if self.arity is None else self.arity
+        depth = (3 if arity <= _DEEP_ARITY else 2) if self.depth is None else self.depth
+        settings = TreeSettings(arity, depth, self.min_split, self.leaf_length, self.floor)
+        random_state = check_random_state(self.random_state)
+        self._seeds = random_state.randint(_MOST_SEED, size=(2, self.n_trees))
+        self._trees = [
+            ProfileTree.planted(counted, profiles, settings, np.random.RandomState(seed)) for seed in self._seeds[0]
+        ]
+        self.history_: tuple[RefinementRecord, ...] = ()
+
+    def _refine(self, matrix: Any, labels: NDArray[Any], weights: NDArray[np.float64]) -> None:
+        """Learn factors for each tree."""
+        counts = check_counts(matrix)
+        codes = np.searchsorted(self.classes_, labels)
+        profiles = self._profiles()
+        documents = leave_one_out_documents(counts, codes, weights, profiles, self.floor)
+        settings = RefinementSettings(
+            self.epochs, self.learning_rate, self.batch_size, self.word_dropout, self.pull_back
         )
-        tree = tree.with_words(tree.word_nodes, np.full(tree.n_words, self.leaf_length))
-        self.metric_ = TreeMetric(tree, np.where(seen, self.informativeness_ + self.floor, 0.0))
+        trees = list(self._trees)
+        with follow_epochs(settings.passes(documents.labels.size) * self.n_trees, self.verbose) as follow:
+
+            def work(start: int, stop: int) -> None:
+                for number in range(start, stop):
+                    random_state = np.random.RandomState(self._seeds[1, number])
+                    tree = trees[number]
+                    learned = refine(documents, tree.tree, tree.masses, settings, random_state, follow(number))
+                    trees[number] = tree.with_factors(learned)
+
+            run_in_blocks(work, self.n_trees, self.n_jobs, block=1)
+            self.history_ = follow.records()
+        self._trees = trees
+
+    def _finish(self) -> None:
+        """Set what users see."""
+        scales = [tree.scale / self._trees[0].scale for tree in self._trees]
+        metrics = [tree.metric for tree in self._trees]
+        self.metric_ = TreeMetric.average(
+            [
+                TreeMetric(metric.trees[0].scaled(scale), metric.masses)
+                for metric, scale in zip(metrics, scales, strict=True)
+            ]
+        )
+        self.informativeness_: NDArray[np.float64] = np.where(
+            self._trees[0].masses > 0, self._trees[0].informativeness, 0.0
+        )
 
     def _check_parameters(self) -> None:
-        if self.arity < 2 or self.depth < 0:
-            raise ValueError(f"Expected arity >= 2 and depth >= 0, got {self.arity} and {self.depth}.")
-        for name in ("smoothing", "floor"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"Expected {name} above zero, got {getattr(self, name)}.")
+        for name, least in (("arity", 2), ("depth", 0), ("n_trees", 1), ("epochs", 0), ("batch_size", 2)):
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise ValueError(f"Expected {name} of at least {least}, got {value}.")
+        for name in ("smoothing", "floor", "learning_rate"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise ValueError(f"Expected {name} above zero, got {value}.")
+        for name in ("word_dropout", "pull_back"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(f"Expected {name} from zero to below one, got {getattr(self, name)}.")
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
-
-
-def _check_weights(sample_weight: ArrayLike | None, n_documents: int) -> NDArray[np.float64]:
-    """Demand one non-negative weight a document, not all zero; ones by default."""
-    if sample_weight is None:
-        return np.ones(n_documents)
-    weights = np.asarray(sample_weight, dtype=np.float64)
-    if weights.shape != (n_documents,):
-        raise ValueError(
-            f"Expected sample_weight of shape ({n_documents},), one per document, got shape {weights.shape}."
-        )
-    wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
-    if wrong.size:
-        raise ValueError(
-            f"Expected finite weights of zero or more, got {weights[wrong[0]]} in rows {first_few(wrong)}."
-        )
-    if not weights.any():
-        raise ValueError("Expected at least one document with a positive sample_weight, got only zeros.")
-    return weights

@@ -3,92 +3,208 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from treewass.learners.fingerprints import fingerprints
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-__all__ = ["ClassProfiles", "count_profiles"]
+__all__ = ["ClassCounts", "ClassProfiles"]
 
 
-@dataclass(frozen=True, slots=True)
-class ClassProfiles:
-    """Smoothed class profiles of the words of a training set.
+@dataclass(frozen=True)
+class ClassCounts:
+    """In how many documents of each class each word occurs. Counts add up, so that data may come in parts.
 
     Parameters
     ----------
-    document_counts : ndarray of shape (n_words,)
-        Documents (or their weight) that contain each word.
-    class_shares : ndarray of shape (n_classes,)
-        Share of each class among the documents.
-    shares : ndarray of shape (n_words, n_classes)
-        Share of each class among the documents that contain the word, pulled towards `class_shares`.
+    by_word : csr_array of shape (n_words, n_classes)
+        Documents (or their weight) of each class that contain each word; most words occur in few classes.
+    by_class : ndarray of shape (n_classes,)
+        Documents (or their weight) of each class.
     """
 
-    document_counts: NDArray[np.float64]  # n_w
-    class_shares: NDArray[np.float64]  # pi_c
-    shares: NDArray[np.float64]  # F_wc
+    by_word: csr_array  # n_wc
+    by_class: NDArray[np.float64]
 
-    @property
-    def informativeness(self) -> NDArray[np.float64]:
-        """Kullback-Leibler divergence of each word's profile from the class shares, shape (n_words,)."""
-        divergence = (self.shares * np.log(self.shares / self.class_shares)).sum(axis=1)  # kappa_w
-        return np.asarray(np.maximum(divergence, 0.0))
+    @classmethod
+    def of(
+        cls, counts: csr_array, labels: NDArray[np.intp], n_classes: int, weights: NDArray[np.float64] | None = None
+    ) -> ClassCounts:
+        """Count documents.
 
-    @property
-    def hellinger_features(self) -> NDArray[np.float64]:
-        """Points whose Euclidean distance is that of Hellinger, the class shares at zero; like `shares`."""
-        return np.sqrt(self.shares) - np.sqrt(self.class_shares)
+        Parameters
+        ----------
+        counts : csr_array of shape (n_documents, n_words)
+            Canonical counts; only whether an entry is there matters.
+        labels : ndarray of int, shape (n_documents,)
+            Class numbers below `n_classes`.
+        n_classes : int
+            Number of classes.
+        weights : ndarray of shape (n_documents,), optional
+            Weight of each document, one by default.
+
+        Examples
+        --------
+        >>> from treewass.documents.histograms import check_counts
+        >>> counted = ClassCounts.of(check_counts([[1, 1], [2, 0], [0, 1]]), np.array([0, 0, 1]), 2)
+        >>> counted.by_word.toarray()
+        array([[2., 0.],
+               [1., 1.]])
+        """
+        from scipy.sparse import csr_array
+
+        weights = np.ones(labels.size) if weights is None else weights
+        membership = csr_array((weights, (labels, np.arange(labels.size))), shape=(n_classes, labels.size))
+        presence = csr_array((np.ones(counts.nnz), counts.indices, counts.indptr), shape=counts.shape)
+        by_word = csr_array((membership @ presence).T.tocsr())
+        by_word.sort_indices()
+        return cls(by_word, np.bincount(labels, weights, n_classes).astype(np.float64))
+
+    def __add__(self, other: ClassCounts) -> ClassCounts:
+        return ClassCounts(self.by_word + other.by_word, self.by_class + other.by_class)
+
+    def widened(self, n_words: int, classes: NDArray[np.intp], n_classes: int) -> ClassCounts:
+        """Make room for more words on the right, and renumber the classes.
+
+        Parameters
+        ----------
+        n_words : int
+            At least as many as before.
+        classes : ndarray of int, shape (n_classes before,)
+            The new, ascending number of each class.
+        n_classes : int
+            Number of classes afterwards.
+        """
+        from scipy.sparse import csr_array
+
+        old = self.by_word
+        bounds = np.append(old.indptr, np.full(n_words - old.shape[0], old.indptr[-1], dtype=old.indptr.dtype))
+        by_word = csr_array((old.data, classes[old.indices], bounds), shape=(n_words, n_classes))
+        by_class = np.zeros(n_classes)
+        by_class[classes] = self.by_class
+        return ClassCounts(by_word, by_class)
 
 
-def count_profiles(
-    counts: csr_array,
-    labels: NDArray[np.intp],
-    n_classes: int,
-    *,
-    smoothing: float,
-    sample_weight: NDArray[np.float64] | None = None,
-) -> ClassProfiles:
-    """Count in which classes each word occurs.
+@dataclass(frozen=True)
+class ClassProfiles:
+    r"""Class profiles of words, smoothed: the share of each class among the documents that contain the word.
+
+    With :math:`g_{wc} = n_{wc} + \beta \pi_c` and :math:`T_w = n_w + \beta` the profile is
+    :math:`F_{wc} = g_{wc} / T_w`, and its divergence from the class shares :math:`\pi` is
+    :math:`\kappa_w = \frac{1}{T_w} \sum_c g_{wc} \log (g_{wc} / \pi_c) - \log T_w`. Classes that a word does not
+    occur in add the same for every word, so that a profile costs only the classes that it does occur in.
 
     Parameters
     ----------
-    counts : csr_array of shape (n_documents, n_words)
-        Canonical counts; only whether an entry is there matters.
-    labels : ndarray of int, shape (n_documents,)
-        Class numbers below `n_classes`, each of which occurs.
-    n_classes : int
-        Number of classes.
+    counts : ClassCounts
+        At least one document; classes without any are left out of the profiles.
     smoothing : float
         Documents' worth of pull towards the class shares.
-    sample_weight : ndarray of shape (n_documents,), optional
-        Weight of each document, one by default.
-
-    Returns
-    -------
-    ClassProfiles
 
     Examples
     --------
     >>> from treewass.documents.histograms import check_counts
-    >>> counts = check_counts([[1, 1], [1, 0], [0, 1], [0, 1]])
-    >>> profiles = count_profiles(counts, np.array([0, 0, 1, 1]), 2, smoothing=2)
-    >>> profiles.shares
+    >>> documents = check_counts([[1, 1], [1, 0], [0, 1], [0, 1]])
+    >>> profiles = ClassProfiles(ClassCounts.of(documents, np.array([0, 0, 1, 1]), 2), smoothing=2)
+    >>> profiles.shares([0, 1])
     array([[0.75, 0.25],
            [0.4 , 0.6 ]])
     >>> profiles.informativeness.round(3)
     array([0.131, 0.02 ])
     """
-    from scipy.sparse import csr_array
 
-    weights = np.ones(labels.size) if sample_weight is None else sample_weight
-    membership = csr_array((weights, (labels, np.arange(labels.size))), shape=(n_classes, labels.size))
-    presence = csr_array((np.ones(counts.nnz), counts.indices, counts.indptr), shape=counts.shape)
-    by_class = (membership @ presence).toarray().T  # n_wc
-    class_shares = np.bincount(labels, weights=weights, minlength=n_classes) / weights.sum()
-    document_counts = by_class.sum(axis=1)
-    shares = (by_class + smoothing * class_shares) / (document_counts + smoothing)[:, None]
-    return ClassProfiles(document_counts, class_shares, shares)
+    counts: ClassCounts
+    smoothing: float  # beta
+
+    @cached_property
+    def class_shares(self) -> NDArray[np.float64]:
+        """Share of each class among the documents, shape (n_classes,)."""
+        return np.asarray(self.counts.by_class / self.counts.by_class.sum())  # pi_c
+
+    @cached_property
+    def document_counts(self) -> NDArray[np.float64]:
+        """Documents (or their weight) that contain each word, shape (n_words,)."""
+        return np.asarray(self.counts.by_word.sum(axis=1))  # n_w
+
+    @cached_property
+    def informativeness(self) -> NDArray[np.float64]:
+        """Kullback-Leibler divergence of each word's profile from the class shares, shape (n_words,)."""
+        total = self.document_counts + self.smoothing  # T_w
+        return np.asarray(np.maximum(self._terms / total - np.log(total), 0.0))  # kappa_w
+
+    @cached_property
+    def _terms(self) -> NDArray[np.float64]:
+        """Sum over classes of g log(g / share), shape (n_words,)."""
+        by_word, shares = self.counts.by_word, self.class_shares
+        empty = self.smoothing * np.log(self.smoothing)
+        changes = self._term(by_word.data, by_word.indices) - empty * shares[by_word.indices]
+        words = np.repeat(np.arange(by_word.shape[0]), np.diff(by_word.indptr))
+        return np.asarray(empty + np.bincount(words, changes, by_word.shape[0]))
+
+    def _term(self, counts: NDArray[np.float64], classes: NDArray[np.integer]) -> NDArray[np.float64]:
+        shares = self.class_shares[classes]
+        smoothed = counts + self.smoothing * shares
+        return np.asarray(smoothed * np.log(smoothed / shares))
+
+    def without_one(
+        self, words: NDArray[np.integer], classes: NDArray[np.integer], weights: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Compute words' informativeness as if one document that contains them had not been counted.
+
+        Parameters
+        ----------
+        words, classes : ndarray of int, shape (n_entries,)
+            A word, and the class of the document that is left out.
+        weights : ndarray of shape (n_entries,)
+            The document's weight.
+
+        Returns
+        -------
+        ndarray of shape (n_entries,)
+            Zero or more; −1 for a word that occurs in no other document.
+        """
+        by_word = self.counts.by_word
+        keys = np.repeat(np.arange(by_word.shape[0]), np.diff(by_word.indptr)) * by_word.shape[1] + by_word.indices
+        counts = by_word.data[np.searchsorted(keys, words.astype(np.int64) * by_word.shape[1] + classes)]
+        fewer = np.maximum(counts - weights, 0.0)
+        terms = self._terms[words] - self._term(counts, classes) + self._term(fewer, classes)
+        left = self.document_counts[words] - weights
+        total = np.maximum(left, 0.0) + self.smoothing
+        alone = left <= 1e-9 * self.document_counts[words]
+        return np.where(alone, -1.0, np.maximum(terms / total - np.log(total), 0.0))
+
+    def shares(self, words: NDArray[np.integer] | Sequence[int]) -> NDArray[np.float64]:
+        """Compute the profiles of some words, shape (len(words), n_classes)."""
+        chosen = self.counts.by_word[np.asarray(words)]
+        smoothed = chosen.toarray() + self.smoothing * self.class_shares  # g_wc
+        return np.asarray(smoothed / (self.document_counts[words] + self.smoothing)[:, None])  # F_wc
+
+    def points(self, words: NDArray[np.integer] | Sequence[int]) -> NDArray[np.float32]:
+        """Compute points whose Euclidean distance is that of Hellinger, the class shares at zero; like `shares`."""
+        return self.as_points(self.shares(words))
+
+    def as_points(self, shares: NDArray[np.float64]) -> NDArray[np.float32]:
+        """Turn profiles into points."""
+        return (np.sqrt(shares) - np.sqrt(self.class_shares)).astype(np.float32)
+
+    def distinct(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Find words with different counts: one word for each, and which of them each word equals.
+
+        Returns
+        -------
+        examples : ndarray of int, shape (n_distinct,)
+            A word for every distinct row of counts.
+        place : ndarray of int, shape (n_words,)
+            Position in `examples` of the word that equals each word.
+        """
+        keys = fingerprints(self.counts.by_word)
+        _, examples, place = np.unique(keys, return_index=True, return_inverse=True)
+        return examples, place

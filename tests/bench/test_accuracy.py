@@ -1,0 +1,82 @@
+import gzip
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from treewass.bench.accuracy import bench_accuracy, calibration_error, mean_rows
+from treewass.bench.accuracy_methods import METHODS, equal_documents
+from treewass.bench.fit import bench_fit
+from treewass.cli import app
+
+ANIMALS = {"cat": "cat purr meow sofa", "dog": "dog bark stick park", "cow": "cow moo grass field"}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    random = np.random.RandomState(0)
+    lines = []
+    for number in range(90):
+        label = sorted(ANIMALS)[number % 3]
+        words = random.choice([*ANIMALS[label].split(), "the", "and", "a"], size=5)
+        lines.append(json.dumps({"text": " ".join(words), "label": label}))
+    with gzip.open(tmp_path / "pets.jsonl.gz", "wt", encoding="utf-8") as file:
+        file.write("\n".join(lines))
+    with gzip.open(tmp_path / "splits.json.gz", "wt", encoding="utf-8") as file:
+        json.dump({"pets": {"train": [list(range(60)), list(range(30, 90))]}}, file)
+    (tmp_path / "stop_words.txt").write_text("the and")
+    return tmp_path
+
+
+def test_every_method_gives_a_row_a_split(folder):
+    rows = list(bench_accuracy(["pets"], list(METHODS), data=folder))
+    assert len(rows) == 2 * len(METHODS)
+    for row in rows:
+        assert row.measures["error_percent"] < 30
+        assert 0 <= row.measures["macro_f1"] <= 1
+        assert (row.measures["log_loss"] is None) == (row.case["method"] == "svm")
+    means = mean_rows(rows)
+    assert [row.measures["splits"] for row in means] == [2] * len(METHODS)
+
+
+def test_finished_rows_are_not_measured_again(folder, tmp_path):
+    output = tmp_path / "rows.jsonl"
+    first = list(bench_accuracy(["pets"], ["bow"], splits=1, data=folder, output=output))
+    again = list(bench_accuracy(["pets"], ["bow", "tfidf"], splits=1, data=folder, output=output))
+    assert again[0].measures == first[0].measures
+    assert len(output.read_text().splitlines()) == 2
+
+
+def test_command_prints_rows_and_says_what_it_measures(folder):
+    result = CliRunner().invoke(
+        app,
+        ["bench", "accuracy", "--sets", "pets", "--methods", "bow", "--splits", "1", "--json", "--data", str(folder)],
+    )
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["case"]["vote"] == "fall-back, k=19"
+    assert "pets, 0, bow" in result.stderr
+
+
+def test_unknown_names_are_refused(folder):
+    with pytest.raises(ValueError, match="methods among"):
+        list(bench_accuracy(["pets"], ["magic"], data=folder))
+    with pytest.raises(ValueError, match="cases among"):
+        list(bench_fit(["magic"]))
+
+
+def test_memory_of_stage_one_stays_near_the_matrix():
+    (row,) = bench_fit(["memory"], n_documents=20_000)
+    assert row.measures["peak_megabytes"] > 0
+
+
+@pytest.mark.parametrize(("confidence", "right", "expected"), [(0.9, 0.9, 0.0), (1.0, 0.5, 0.5), (0.6, 1.0, 0.4)])
+def test_calibration_error_is_the_gap_between_confidence_and_accuracy(confidence, right, expected):
+    probabilities = np.tile([confidence, 1 - confidence], (10, 1))
+    truth = np.array(["a"] * round(10 * right) + ["b"] * round(10 * (1 - right)))
+    assert calibration_error(probabilities, np.array(["a", "b"]), truth) == pytest.approx(expected)
+
+
+def test_equal_documents_share_a_group():
+    groups = equal_documents([[1, 2], [2, 1], [1, 2]])
+    assert groups[0] == groups[2] != groups[1]
