@@ -17,8 +17,6 @@ from treewass.search.embedding import embed
 
 @pytest.mark.parametrize("name", RIVALS)
 def test_every_rival_finds_documents_as_near_as_ours(name):
-    if name.startswith("FAISS"):
-        pytest.importorskip("faiss")
     counts, _ = make_documents(130, n_words=400, words_per_document=15, random_state=0)
     metric = random_metric(400)
     index = TreeIndex(metric)
@@ -73,7 +71,6 @@ def test_stored_rows_become_a_table(tmp_path):
 @pytest.mark.data
 @pytest.mark.slow
 def test_quick_run_measures_everything(data_folder):
-    pytest.importorskip("faiss")
     rows = list(bench_speed(quick=True, folder=data_folder))
     measures = {row.case["measure"] for row in rows}
     assert len(measures) == 9

@@ -59,20 +59,20 @@ def equal_documents(counts: Any) -> NDArray[np.intp]:
     return np.asarray(np.unique(fingerprints(to_histograms(counts)), return_inverse=True)[1])
 
 
-def _neighbours(metric: Any, vote: str, n_neighbors: int | None = None) -> Callable[[Any], Any]:
+def _neighbours(metric: Any, vote: str) -> Callable[[Any], Any]:
     def make(_: Any) -> Any:
         from treewass.classify.classifier import TreeWassersteinClassifier
 
-        return TreeWassersteinClassifier(metric, vote=vote, n_neighbors=n_neighbors)
+        return TreeWassersteinClassifier(metric, vote=vote)
 
     return make
 
 
-def _profile(vote: str, n_neighbors: int | None = None, **settings: Any) -> Callable[[Any], Any]:
+def _profile(vote: str, **settings: Any) -> Callable[[Any], Any]:
     def make(counts: Any) -> Any:
         from treewass.learners.profile import ProfileTreeWasserstein
 
-        return _neighbours(ProfileTreeWasserstein(**settings), vote, n_neighbors)(counts)
+        return _neighbours(ProfileTreeWasserstein(**settings), vote)(counts)
 
     return make
 
@@ -140,23 +140,21 @@ def _log_loss_score(model: Any, counts: Any, labels: NDArray[Any]) -> float:
 
 
 METHODS: dict[str, Method] = {
-    "profile": Method("distance, k=100, calibrated", "TreeWassersteinClassifier()", _profile("distance")),
-    "profile-fallback": Method(
-        "fall-back, k=19", "TreeWassersteinClassifier(vote='fallback')", _profile("fallback", 19)
-    ),
+    "profile": Method("distance, k=19, calibrated", "TreeWassersteinClassifier()", _profile("distance")),
+    "profile-fallback": Method("fall-back, k=19", "TreeWassersteinClassifier(vote='fallback')", _profile("fallback")),
     "profile-trees3": Method(
-        "distance, k=100, calibrated", "ProfileTreeWasserstein(n_trees=3)", _profile("distance", n_trees=3)
+        "distance, k=19, calibrated", "ProfileTreeWasserstein(n_trees=3)", _profile("distance", n_trees=3)
     ),
     "stage1": Method(
-        "distance, k=100, calibrated", "ProfileTreeWasserstein(refine=False)", _profile("distance", refine=False)
+        "distance, k=19, calibrated", "ProfileTreeWasserstein(refine=False)", _profile("distance", refine=False)
     ),
     "stage1-fallback": Method(
-        "fall-back, k=19", "ProfileTreeWasserstein(refine=False)", _profile("fallback", 19, refine=False)
+        "fall-back, k=19", "ProfileTreeWasserstein(refine=False)", _profile("fallback", refine=False)
     ),
-    "bow": Method("fall-back, k=19", "TreeWassersteinClassifier('bow')", _neighbours("bow", "fallback", 19)),
-    "tfidf": Method("fall-back, k=19", "TreeWassersteinClassifier('tfidf')", _neighbours("tfidf", "fallback", 19)),
+    "bow": Method("fall-back, k=19", "TreeWassersteinClassifier('bow')", _neighbours("bow", "fallback")),
+    "tfidf": Method("fall-back, k=19", "TreeWassersteinClassifier('tfidf')", _neighbours("tfidf", "fallback")),
     "tfidf-distance": Method(
-        "distance, k=100, calibrated", "TreeWassersteinClassifier('tfidf')", _neighbours("tfidf", "distance")
+        "distance, k=19, calibrated", "TreeWassersteinClassifier('tfidf')", _neighbours("tfidf", "distance")
     ),
     "svm": Method(
         "none", f"LinearSVC on sublinear TF-IDF, C of {SVM_PENALTIES} by 5-fold accuracy", lambda _: TunedLinear("svm")

@@ -28,7 +28,6 @@ __all__ = ["TreeWassersteinClassifier"]
 
 _VOTES = ("distance", "fallback", "majority")
 _TEMPERATURE_SAMPLE = 1000
-_NEIGHBORS, _DISTANCE_NEIGHBORS = 19, 100
 
 
 class TreeWassersteinClassifier(ClassifierMixin, BaseEstimator):
@@ -40,9 +39,8 @@ class TreeWassersteinClassifier(ClassifierMixin, BaseEstimator):
         The distance: None learns a tree with `ProfileTreeWasserstein`; ``"bow"`` and ``"tfidf"`` are the L1
         distances between bags of words, plain or weighted; an unfitted transformer with a `metric_` after fitting,
         such as any learner of treewass, is cloned and fitted; a `TreeMetric` is used as it is.
-    n_neighbors : int, optional
-        Neighbours that vote; all documents where there are fewer. By default 100 for the distance vote, in which
-        far ones hardly count, and 19 for the others.
+    n_neighbors : int, default=19
+        Neighbours that vote; all documents where there are fewer.
     vote : {"distance", "fallback", "majority"}, default="distance"
         How they vote: nearer ones count more; the paper's rule (the class with more than half of the k nearest, or
         of the k − 2 nearest, and so on); or each the same.
@@ -65,10 +63,8 @@ class TreeWassersteinClassifier(ClassifierMixin, BaseEstimator):
         The labels seen in `fit`, sorted.
     class_prior_ : ndarray of shape (n_classes,)
         Share of each class: the answer for a document without a known word.
-    n_neighbors_ : int
-        Neighbours that vote.
     temperature_ : float
-        Scale of the distance vote: half the median difference between the distances of the 19th and of the first
+        Scale of the distance vote: half the median difference between the distances of the last and of the first
         neighbour, of held-out documents if `calibrate`, and of training documents otherwise.
     pooled_vote_ : PooledVote or None
         How the distance vote is calibrated; None without calibration.
@@ -89,7 +85,7 @@ class TreeWassersteinClassifier(ClassifierMixin, BaseEstimator):
         self,
         metric: str | TreeMetric | BaseEstimator | None = None,
         *,
-        n_neighbors: int | None = None,
+        n_neighbors: int = 19,
         vote: str = "distance",
         calibrate: bool = True,
         n_jobs: int | None = None,
@@ -119,13 +115,11 @@ class TreeWassersteinClassifier(ClassifierMixin, BaseEstimator):
         """
         if self.vote not in _VOTES:
             raise ValueError(f"Expected vote to be one of {', '.join(_VOTES)}, got {self.vote!r}.")
-        if self.n_neighbors is not None and self.n_neighbors < 1:
+        if self.n_neighbors < 1:
             raise ValueError(f"Expected n_neighbors of at least 1, got {self.n_neighbors}.")
         counts, labels = check_labelled_documents(self, X, y)
         self.classes_, self._labels = np.unique(labels, return_inverse=True)
         self.class_prior_ = np.bincount(self._labels) / self._labels.size
-        usual = _DISTANCE_NEIGHBORS if self.vote == "distance" else _NEIGHBORS
-        self.n_neighbors_ = usual if self.n_neighbors is None else self.n_neighbors
         self.metric_ = self._learn(counts, labels)
         self.index_ = self._index(counts)
         self._documents = counts
@@ -168,7 +162,7 @@ class TreeWassersteinClassifier(ClassifierMixin, BaseEstimator):
         known = np.setdiff1d(np.arange(counts.shape[0]), unknown)
         probabilities = np.tile(self.class_prior_, (counts.shape[0], 1))
         if known.size:
-            probabilities[known] = self._vote(*self.index_.search(counts[known], self.n_neighbors_))
+            probabilities[known] = self._vote(*self.index_.search(counts[known], self.n_neighbors))
         return probabilities
 
     def kneighbors(
@@ -182,7 +176,7 @@ class TreeWassersteinClassifier(ClassifierMixin, BaseEstimator):
             Counts or weights, each row with a known word. By default the training documents, none of which is its
             own neighbour.
         n_neighbors : int, optional
-            Neighbours a query; `n_neighbors_` by default.
+            Neighbours a query; that of the constructor by default.
         return_distance : bool, default=True
             Whether to return the distances too.
 
@@ -194,7 +188,7 @@ class TreeWassersteinClassifier(ClassifierMixin, BaseEstimator):
             Row numbers of the training documents; ties in ascending order.
         """
         check_is_fitted(self)
-        k = self.n_neighbors_ if n_neighbors is None else n_neighbors
+        k = self.n_neighbors if n_neighbors is None else n_neighbors
         if X is None:
             distances, rows = self._other_documents(np.arange(self._documents.shape[0]), k)
         else:
@@ -256,14 +250,14 @@ class TreeWassersteinClassifier(ClassifierMixin, BaseEstimator):
         if not searchable.size:
             raise ValueError("Expected at least one document with a known word, got none: X holds only zeros.")
         sample = searchable[:: -(-searchable.size // _TEMPERATURE_SAMPLE)]
-        distances, _ = self._other_documents(sample, min(self.n_neighbors_, _NEIGHBORS))
+        distances, _ = self._other_documents(sample, self.n_neighbors)
         return vote_temperature(distances, self.metric_.resolution)
 
     def _calibrate(self) -> PooledVote:
         """Fit the vote to documents that the metric has not seen."""
-        held = hold_out(self._documents, self._labels, self._learn, self.n_neighbors_, self.n_jobs)
+        held = hold_out(self._documents, self._labels, self._learn, self.n_neighbors, self.n_jobs)
         if held.truth.size:
-            self.temperature_ = vote_temperature(held.distances[:, :_NEIGHBORS], self.metric_.resolution)
+            self.temperature_ = vote_temperature(held.distances, self.metric_.resolution)
         return fit_pool(self.class_prior_, self.temperature_, held.labels, held.distances, held.truth)
 
     def _other_documents(self, rows: NDArray[np.intp], k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

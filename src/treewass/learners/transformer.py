@@ -52,13 +52,15 @@ class TreeTransformer(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return embed(self.metric_, check_documents(self, X))
 
-    def pairwise(self, X: Any, Y: Any = None) -> NDArray[np.float64]:
+    def pairwise(self, X: Any, Y: Any = None, *, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Compute the distance between each row of `X` and each row of `Y`.
 
         Parameters
         ----------
         X, Y : sparse matrix or array-like of shape (n_documents, n_words)
             Counts or weights, each row with at least one known word; `Y` defaults to `X`.
+        n_jobs : int, optional
+            Threads; -1 for all cores. The result does not depend on it.
 
         Returns
         -------
@@ -66,7 +68,7 @@ class TreeTransformer(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         others = None if Y is None else check_documents(self, Y)
-        return pairwise(self.metric_, check_documents(self, X), others)
+        return pairwise(self.metric_, check_documents(self, X), others, n_jobs=n_jobs)
 
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> NDArray[np.object_]:
         """Name the columns of `transform`: internal nodes as ``node12``, words as ``word_`` and their name.

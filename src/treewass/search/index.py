@@ -17,7 +17,7 @@ from treewass.search.queries import checked_queries, refuse_query
 from treewass.search.rows import Rows, plain_rows
 from treewass.search.scratch import Scratch
 from treewass.search.snapshots import Snapshot, as_ids
-from treewass.search.threads import run_in_blocks
+from treewass.search.threads import count_threads, run_in_blocks
 from treewass.trees.metric import TreeMetric
 
 if TYPE_CHECKING:
@@ -69,6 +69,7 @@ class TreeIndex:
     def __init__(self, metric: TreeMetric, *, n_jobs: int | None = None) -> None:
         if not isinstance(metric, TreeMetric):
             raise TypeError(f"Expected a TreeMetric, got {type(metric).__name__}.")
+        count_threads(n_jobs)
         self.metric = metric
         self.n_jobs = n_jobs
         self._snapshot = Snapshot((), 0)
