@@ -80,8 +80,15 @@ def accuracy_command(
     splits: Annotated[int | None, typer.Option(min=1, help="The first so many splits of each set.")] = None,
     data: Annotated[str | None, typer.Option(help="Folder of the text sets; TREEWASS_DATA by default.")] = None,
     output: Annotated[str | None, typer.Option(help="File of rows: resumed if there, appended to.")] = None,
+    table: Annotated[str | None, typer.Option(help="Lay stored rows out as Markdown instead of measuring.")] = None,
 ) -> None:
     """Measure error, macro-F1, log-loss and calibration, the linear models' beside ours."""
+    if table is not None:
+        from treewass.bench.accuracy_table import accuracy_markdown
+        from treewass.bench.rows import read_rows
+
+        typer.echo(accuracy_markdown(read_rows(table)))
+        return
     from treewass.bench.accuracy import bench_accuracy, mean_rows
 
     rows = _announced(bench_accuracy(sets.split(","), methods.split(","), splits, data, output))
