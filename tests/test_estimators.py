@@ -156,13 +156,25 @@ def test_only_empty_documents_are_refused():
         ({"metric": 3}, "Expected metric"),
         ({"metric": bow_metric(2)}, "expecting 2 features"),
         ({"vote": "loud"}, "Expected vote to be one of distance, fallback, majority, got 'loud'"),
-        ({"n_neighbors": 0}, "n_neighbors of at least 1"),
+        ({"n_neighbors": 0}, "n_neighbors as an integer of at least 1"),
         ({"n_jobs": 0}, "n_jobs"),
     ],
 )
 def test_bad_parameters_are_refused(parameters, message, counts):
     with pytest.raises(ValueError, match=message):
         TreeWassersteinClassifier(**parameters).fit(counts, LABELS)
+
+
+@pytest.mark.parametrize("texts", [TEXTS, tuple(TEXTS), np.array(TEXTS), np.array(TEXTS, dtype=object)])
+def test_texts_instead_of_counts_are_refused_with_the_remedy(texts, counts):
+    for estimator in (TreeWassersteinClassifier("bow"), ProfileTreeWasserstein(refine=False)):
+        with pytest.raises(TypeError, match=r"got texts\. Count words first.*CountVectorizer"):
+            estimator.fit(texts, LABELS)
+    fitted = TreeWassersteinClassifier("bow").fit(counts, LABELS)
+    with pytest.raises(TypeError, match="got texts"):
+        fitted.predict(texts)
+    with pytest.raises(TypeError, match="got texts"):
+        fitted.index_.search(texts, 3)
 
 
 def test_a_transformer_without_a_tree_metric_is_refused(counts):

@@ -49,6 +49,7 @@ def attach(
         return value
 
     def __dir__() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *sources, *modules})
+        dunders = {name for name in vars(sys.modules[package]) if name.startswith("__")}
+        return sorted({*dunders, *sources, *modules})
 
     return __getattr__, __dir__

@@ -105,8 +105,13 @@ def _measure(split: _Split) -> tuple[dict[str, TreeWassersteinClassifier], list[
     return models, rows
 
 
+def _heading(console: Console, title: str) -> None:
+    console.print()
+    console.rule(title, align="left")
+
+
 def _show_corpus(console: Console, corpus: Corpus, split: _Split) -> None:
-    console.rule("The corpus", align="left")
+    _heading(console, "The corpus")
     classes = ", ".join(f"{label} {count}" for label, count in corpus.class_counts().items())
     console.print(
         f"The docstrings of {len(corpus)} public functions of SciPy, labelled by subpackage, the subpackages' names "
@@ -117,7 +122,7 @@ def _show_corpus(console: Console, corpus: Corpus, split: _Split) -> None:
 
 
 def _show_learned(console: Console, model: TreeWassersteinClassifier, split: _Split) -> None:
-    console.rule("What was learned", align="left")
+    _heading(console, "What was learned")
     metric = model.metric_
     tree = metric.trees[0]
     order = np.argsort(-metric.masses[0], kind="stable")
@@ -132,7 +137,7 @@ def _show_learned(console: Console, model: TreeWassersteinClassifier, split: _Sp
 
 
 def _show_errors(console: Console, rows: list[tuple[Any, ...]]) -> None:
-    console.rule("Test error of 19 nearest neighbours", align="left")
+    _heading(console, "Test error of 19 nearest neighbours")
     table = Table()
     for column in ("distance", "fall-back vote", "default vote", "fit", "per query"):
         table.add_column(column, justify="left" if column == "distance" else "right")
@@ -141,11 +146,14 @@ def _show_errors(console: Console, rows: list[tuple[Any, ...]]) -> None:
         figures = (f"{100 * plain:.1f} %", f"{100 * error:.1f} %", f"{fit:.2f} s", f"{1e6 * query:.0f} µs")
         table.add_row(name, *figures, style=style)
     console.print(table)
+    console.print(
+        "Fall-back: the class with more than half of the 19, or of fewer. Default: nearer ones count more.", style="dim"
+    )
 
 
 def _show_neighbours(console: Console, model: TreeWassersteinClassifier, split: _Split) -> None:
     """Show five neighbours of a test document, and what the nearest one shares with it."""
-    console.rule("Five neighbours of a query", align="left")
+    _heading(console, "Five neighbours of a query")
     query: Any = split.test[[0]]
     distances, ids = model.index_.search(query, 5)
     predicted = model.predict(query)[0]
@@ -175,11 +183,11 @@ def _plan_words(
 
 
 def _show_branches(console: Console, model: TreeWassersteinClassifier, split: _Split) -> None:
-    console.rule("The tree's most telling branches", align="left")
+    _heading(console, "The tree's most telling branches")
     table = Table()
-    for column in ("node", "classes with the mass below it", "heaviest words below it"):
+    for column in ("node", "whose mass lies below it", "heaviest words below it"):
         table.add_column(column, justify="right" if column == "node" else "left")
     for branch in telling_branches(model.metric_, split.train, split.train_labels, n_branches=8, n_words=7):
-        classes = ", ".join(f"{label} {100 * share:.0f} %" for label, share in branch.classes[:2])
+        classes = ", ".join(f"{label} {100 * share:.0f} %" for label, share in branch.classes[:2] if share >= 0.05)
         table.add_row(str(branch.node), classes, ", ".join(split.words[word] for word, _ in branch.words))
     console.print(table)

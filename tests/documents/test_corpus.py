@@ -8,6 +8,7 @@ def test_classes_are_sorted_and_counted():
     assert corpus.classes == ("a", "b")
     assert corpus.class_counts() == {"a": 1, "b": 2}
     assert len(corpus) == 3
+    assert repr(corpus) == "Corpus('c', 3 documents, 2 classes)"
 
 
 def test_without_labels():

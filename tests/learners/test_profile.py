@@ -2,6 +2,7 @@ import logging
 from dataclasses import FrozenInstanceError
 
 import numpy as np
+import pandas
 import pytest
 from scipy.sparse import csr_array, hstack, vstack
 from sklearn.metrics import accuracy_score
@@ -211,3 +212,40 @@ def test_wrong_parameters_are_refused(documents, parameters, message):
         ProfileTreeWasserstein(**parameters).fit(*documents)
     with pytest.raises(ValueError, match="sample_weight of shape"):
         ProfileTreeWasserstein().fit(*documents, sample_weight=[1.0])
+
+
+def test_a_refused_call_leaves_the_learner_as_it_was():
+    X, y = make_documents(40, n_words=30, n_classes=3, random_state=0)
+    learner = ProfileTreeWasserstein(refine=False).partial_fit(X, y)
+    before = learner.metric_
+    with pytest.raises(ValueError, match="Negative"):
+        learner.partial_fit(-X.toarray(), y + 5)
+    wide = np.hstack([X.toarray(), X.toarray()])
+    with pytest.raises(ValueError, match="sample_weight"):
+        learner.update(wide, y, sample_weight=[1])
+    assert learner.metric_ == before
+    assert learner.transform(X).shape[0] == 40
+    twice = ProfileTreeWasserstein(refine=False).fit(np.vstack([X.toarray()] * 2), np.concatenate([y, y]))
+    assert learner.partial_fit(X, y).metric_ == twice.metric_
+
+
+def test_update_keeps_words_in_their_columns():
+    X, y = make_documents(40, n_words=30, n_classes=3, random_state=0)
+    names = [f"w{word}" for word in range(30)]
+    learner = ProfileTreeWasserstein(refine=False).fit(pandas.DataFrame(X.toarray(), columns=names), y)
+    wide = pandas.DataFrame(np.hstack([X.toarray(), np.ones((40, 1))]), columns=[*names, "new"])
+    for scrambled in (wide[[*names[::-1], "new"]], wide.to_numpy()):
+        with pytest.raises(ValueError, match="first 30 columns are the words seen so far"):
+            learner.update(scrambled, y)
+    assert learner.update(wide, y).feature_names_in_.tolist() == [*names, "new"]
+
+
+def test_update_takes_lists():
+    learner = ProfileTreeWasserstein(refine=False).fit([[1, 0], [0, 1]], ["a", "b"])
+    assert learner.update([[0, 1, 2]], ["c"]).n_features_in_ == 3
+
+
+def test_text_and_numbers_do_not_mix_as_labels():
+    learner = ProfileTreeWasserstein(refine=False).partial_fit([[1, 0], [0, 1]], [9, 10])
+    with pytest.raises(ValueError, match="all text or all numbers"):
+        learner.partial_fit([[1, 0], [0, 1]], ["9", "a"])

@@ -1,6 +1,7 @@
 import json
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -154,16 +155,48 @@ def change_manifest(folder, **changes):
         ({"format": "treewass model"}, "describes something else"),
         ({"next_id": 5}, "unique ids below 5"),
         ({"fraction_bits": 60}, "fraction_bits between"),
-        ({"metric": "nothing.safetensors"}, "lacks something"),
-        ({"segments": [{"file": "nothing.safetensors", "shift": 0}]}, "lacks something"),
-        ({"segments": 3}, "lacks something"),
-        ({"files": {}, "segments": [{}]}, "lacks something"),
+        ({"metric": "nothing.safetensors"}, "32 hexadecimal digits"),
+        ({"metric": None}, "metric as the name of a file, got None"),
+        ({"metric": "0" * 32 + ".safetensors"}, "the same files listed and used"),
+        ({"segments": []}, "the same files listed and used"),
+        ({"segments": [{"file": "0" * 32 + ".safetensors", "shift": 0}]}, "the same files listed and used"),
+        ({"segments": 3}, "a list of segments, got 3"),
+        ({"segments": {}}, "a list of segments, got {}"),
+        ({"segments": [{}]}, "a list of segments"),
+        ({"segments": [{"file": "0" * 32 + ".safetensors", "shift": "0"}]}, "a list of segments"),
+        ({"files": []}, r"files with bytes and sha256, got \[\]"),
+        ({"files": {"0" * 32 + ".safetensors": {"bytes": "1", "sha256": ""}}}, "files with bytes and sha256"),
+        ({"next_id": "x"}, "next_id from 0"),
+        ({"next_id": -1}, "next_id from 0"),
+        ({"next_id": 2**63 + 1}, "next_id from 0"),
+        ({"next_id": True}, "next_id from 0"),
+        ({"fraction_bits": "22"}, "fraction_bits as a whole number"),
     ],
 )
 def test_manifests_of_another_kind_are_refused(folder, changes, message):
     change_manifest(folder, **changes)
     with pytest.raises(ValueError, match=message):
         TreeIndex.load(folder)
+
+
+@pytest.mark.parametrize("absolute", [False, True])
+def test_files_outside_the_folder_are_not_opened(folder, absolute):
+    """Even if they are what the manifest says."""
+    old = segment_files(folder)[0]
+    (folder.parent / "other").mkdir()
+    moved = old.rename(folder.parent / "other" / old.name)
+    name = str(moved) if absolute else f"../other/{old.name}"
+    changed = json.loads((folder / "manifest.json").read_text().replace(old.name, name))
+    change_manifest(folder, **changed)
+    with pytest.raises(ValueError, match="32 hexadecimal digits"):
+        TreeIndex.load(folder)
+
+
+def test_the_largest_id_can_be_saved(tmp_path):
+    index = TreeIndex(random_metric(5, seed=0))
+    index.add([[1, 0, 0, 0, 2]], ids=[2**63 - 1])
+    index.save(tmp_path / "index")
+    assert TreeIndex.load(tmp_path / "index", verify=True).ids.tolist() == [2**63 - 1]
 
 
 def test_a_manifest_changed_by_hand_is_refused(folder):
@@ -280,3 +313,159 @@ def test_folders_without_an_index_are_refused(tmp_path):
     with pytest.raises(ValueError, match="holds other files"):
         TreeIndex(random_metric(5, seed=0)).save(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
+
+
+@pytest.mark.parametrize("manifest", ['{"manifest_version": 3}', "[]", "not JSON", '{"format": "treewass model"}'])
+def test_files_of_another_program_stay(tmp_path, manifest):
+    contents = {"manifest.json": manifest, "model.safetensors": "weights", "0" * 32 + ".safetensors": "more"}
+    for name, text in contents.items():
+        (tmp_path / name).write_text(text)
+    with pytest.raises(ValueError, match=r"nothing is written.*(describes something else|cannot be read)"):
+        TreeIndex(random_metric(5, seed=0)).save(tmp_path)
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == contents
+
+
+def test_saving_removes_only_what_the_index_before_listed(index, folder):
+    old = {path.name for path in segment_files(folder)}
+    others = {"model.safetensors", "0" * 32 + ".safetensors", ".treewass-" + "a" * 32 + ".safetensors"}
+    for name in others:
+        (folder / name).write_text("mine")
+    (folder.parent / "outside.safetensors").write_text("mine")
+    manifest = json.loads((folder / "manifest.json").read_text())
+    change_manifest(folder, files={**manifest["files"], "../outside.safetensors": {}, "model.safetensors": {}})
+    index.remove(index.ids[:50])
+    index.save(folder)
+    names = {path.name for path in folder.iterdir()}
+    assert others <= names
+    assert not old & (names - {path.name for path in segment_files(folder)})
+    assert (folder.parent / "outside.safetensors").exists()
+    assert_equal(index, TreeIndex.load(folder, verify=True))
+
+
+def test_a_crash_in_the_first_save_does_not_spoil_the_folder(index, tmp_path, monkeypatch):
+    def crash(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(files, "_manifest_hash", crash)
+    with pytest.raises(KeyboardInterrupt):
+        index.save(tmp_path)
+    monkeypatch.undo()
+    assert any(tmp_path.iterdir())
+    assert not list(tmp_path.glob(".treewass-*"))
+    killed = [tmp_path / f".treewass-{'0' * 32}.{ending}" for ending in ("safetensors", "json")]
+    for path in killed:
+        path.write_text("half a fi")
+    index.save(tmp_path)
+    assert all(path.exists() for path in killed)
+    assert_equal(index, TreeIndex.load(tmp_path, verify=True))
+
+
+def test_failed_writes_leave_no_temporaries(index, tmp_path, monkeypatch):
+    def fail(path, _):
+        path.write_text("half a fi")
+        raise OSError("no space")
+
+    monkeypatch.setattr(files, "write_tensors", fail)
+    with pytest.raises(OSError, match="no space"):
+        index.save(tmp_path / "index")
+    assert not list((tmp_path / "index").iterdir())
+
+
+def small_indexes():
+    """Four indexes of one metric and of 10, 20, 30 and 40 documents."""
+    counts, _ = make_documents(100, n_words=20, words_per_document=6, random_state=0)
+    made = []
+    for number in range(1, 5):
+        made.append(TreeIndex(random_metric(20, seed=0)))
+        made[-1].add(counts[: 10 * number])
+    return made
+
+
+def test_threads_that_save_and_load_at_once_see_whole_indexes(tmp_path):
+    path, failures, done, sizes = tmp_path / "index", [], threading.Event(), set()
+
+    def attempt(work):
+        try:
+            work()
+        except (ValueError, OSError) as error:
+            failures.append(error)
+
+    def load():
+        while not done.is_set():
+            if (path / "manifest.json").exists():
+                sizes.add(len(TreeIndex.load(path, verify=True)))
+
+    savers = [
+        threading.Thread(target=attempt, args=(lambda index=index: [index.save(path) for _ in range(15)],))
+        for index in small_indexes()
+    ]
+    loader = threading.Thread(target=attempt, args=(load,))
+    for thread in (*savers, loader):
+        thread.start()
+    for thread in savers:
+        thread.join()
+    done.set()
+    loader.join()
+    assert not failures
+    assert sizes <= {10, 20, 30, 40}
+    assert len(list(path.iterdir())) == 3
+    assert len(TreeIndex.load(path, verify=True)) in {10, 20, 30, 40}
+
+
+def test_loading_begins_again_if_the_index_is_replaced(tmp_path, monkeypatch):
+    first, second, *_ = small_indexes()
+    first.save(tmp_path / "index")
+    read = files._read_manifest
+
+    def read_and_replace(path):
+        manifest = read(path)
+        monkeypatch.undo()
+        second.save(path)
+        return manifest
+
+    monkeypatch.setattr(files, "_read_manifest", read_and_replace)
+    assert len(TreeIndex.load(tmp_path / "index")) == 20
+
+
+DAMAGES = {
+    "directory": [-1 << 63, (1 << 63) - 1, ~(10**9), 10**9 << 14 | 5, (1 << 14) - 1],
+    "document_bounds": [-1 << 63, (1 << 63) - 1, -1, 10**12],
+    "norms": [0, -1, 2**31 - 2, -1 << 31],
+    "words": [-1, 2**31 - 1],
+    "weights": [np.nan, -1.0, np.inf],
+    "postings": [2**32 - 1],
+    "dense": [2**15],
+}
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name in DAMAGES for value in DAMAGES[name]])
+def test_damage_that_is_not_looked_for_does_not_crash_a_search(folder, index, name, value):
+    path = segment_files(folder)[0]
+    arrays = load_file(path)
+    last = -1 if name == "document_bounds" else None
+    rewrite(path, folder, put(name, slice(None, last), arrays[name].dtype.type(value)))
+    damaged = TreeIndex.load(folder)
+    for k in (1, 200):
+        assert damaged.search(queries(), k)[1].shape[0] == 20
+    assert len(damaged.within(queries(), 1e3)[1]) == 20
+    damaged.distances(queries()[:1])
+    damaged.distances(queries()[:1], ids=damaged.ids[:5])
+
+
+def test_padding_is_never_a_neighbour(folder, index):
+    """Norms of places that only fill up the last tile are not believed."""
+    path = segment_files(folder)[0]
+    n_documents = load_file(path)["ids"].size
+    rewrite(path, folder, put("norms", slice(n_documents, None), 0))
+    changed = TreeIndex.load(folder)
+    assert_equal(index, changed)
+    for found, expected in zip(changed.within(queries(), 1e3)[1], index.within(queries(), 1e3)[1], strict=True):
+        assert np.array_equal(found, expected)
+
+
+def test_truth_values_other_than_0_and_1_are_refused(folder):
+    path = segment_files(folder)[0]
+    arrays = load_file(path)
+    rewrite(path, folder, lambda made: made.update(held=np.full(arrays["held"].size, 7, np.uint8).view(bool)))
+    with pytest.raises(ValueError, match="zeros and ones"):
+        TreeIndex.load(folder)

@@ -244,7 +244,7 @@ def test_wrong_arguments_are_refused():
     index = TreeIndex(TreeMetric(star_tree(2)))
     index.add([[1, 0], [0, 1]], ids=[7, -3])
     for k in (0, -1):
-        with pytest.raises(ValueError, match="k of at least 1"):
+        with pytest.raises(ValueError, match="k as an integer of at least 1"):
             index.search([[1, 0]], k)
     for radius in (-1.0, np.nan):
         with pytest.raises(ValueError, match="radius of at least 0"):
@@ -330,3 +330,12 @@ def test_few_segments_however_documents_come():
             index.add([[1, 2, 0]])
     assert len(index._snapshot.segments) <= 9
     assert len(index) == 300
+
+
+def test_ids_cannot_be_written_to():
+    index = TreeIndex(TreeMetric(star_tree(3)))
+    index.add([[1, 2, 0], [0, 1, 0]])
+    with pytest.raises(ValueError, match="read-only"):
+        index.ids[0] = 7
+    index.remove(index.ids[:1])
+    assert index.ids.tolist() == [1]

@@ -122,7 +122,8 @@ def rows_table(rows: Iterable[Row]) -> Table:
     table = Table(title=rows[0].benchmark if rows else None, caption=rows[0].protocol if rows else None)
     columns = list(dict.fromkeys(name for row in rows for name in (*row.case, *row.measures)))
     for name in columns:
-        table.add_column(name.replace("_", " "), justify="left" if rows and name in rows[0].case else "right")
+        is_case = bool(rows) and name in rows[0].case
+        table.add_column(name.replace("_", " "), justify="left" if is_case else "right", overflow="fold")
     for row in rows:
         values = {**row.case, **row.measures}
         table.add_row(*(_shown(values.get(name)) for name in columns))

@@ -58,7 +58,7 @@ class TreeWassersteinClassifier(ClassifierMixin, BaseEstimator):
     metric_ : TreeMetric
         The distance in use.
     index_ : TreeIndex
-        The training documents; ids are row numbers.
+        The training documents; ids are row numbers. Documents added to it have no label: they must not be.
     classes_ : ndarray of shape (n_classes,)
         The labels seen in `fit`, sorted.
     class_prior_ : ndarray of shape (n_classes,)
@@ -115,8 +115,8 @@ class TreeWassersteinClassifier(ClassifierMixin, BaseEstimator):
         """
         if self.vote not in _VOTES:
             raise ValueError(f"Expected vote to be one of {', '.join(_VOTES)}, got {self.vote!r}.")
-        if self.n_neighbors < 1:
-            raise ValueError(f"Expected n_neighbors of at least 1, got {self.n_neighbors}.")
+        if not isinstance(self.n_neighbors, int | np.integer) or self.n_neighbors < 1:
+            raise ValueError(f"Expected n_neighbors as an integer of at least 1, got {self.n_neighbors!r}.")
         counts, labels = check_labelled_documents(self, X, y)
         self.classes_, self._labels = np.unique(labels, return_inverse=True)
         self.class_prior_ = np.bincount(self._labels) / self._labels.size
@@ -174,7 +174,7 @@ class TreeWassersteinClassifier(ClassifierMixin, BaseEstimator):
         ----------
         X : sparse matrix or array-like of shape (n_queries, n_words), optional
             Counts or weights, each row with a known word. By default the training documents, none of which is its
-            own neighbour.
+            own neighbour; they are refused if one of them holds no known word.
         n_neighbors : int, optional
             Neighbours a query; that of the constructor by default.
         return_distance : bool, default=True
@@ -215,7 +215,7 @@ class TreeWassersteinClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f'Expected mode to be "connectivity" or "distance", got {mode!r}.')
         distances, rows = self.kneighbors(X, n_neighbors)
         values = distances if mode == "distance" else np.ones(rows.shape)
-        bounds = np.arange(0, rows.size + 1, max(rows.shape[1], 1))
+        bounds = np.arange(len(rows) + 1) * rows.shape[1]
         return csr_array((values.ravel(), rows.ravel(), bounds), shape=(len(rows), self._documents.shape[0]))
 
     def _learn(self, counts: csr_array, labels: NDArray[Any]) -> TreeMetric:
@@ -255,7 +255,12 @@ class TreeWassersteinClassifier(ClassifierMixin, BaseEstimator):
 
     def _calibrate(self) -> PooledVote:
         """Fit the vote to documents that the metric has not seen."""
-        held = hold_out(self._documents, self._labels, self._learn, self.n_neighbors, self.n_jobs)
+
+        def learn(counts: csr_array, codes: NDArray[np.intp]) -> TreeMetric:
+            return self._learn(counts, self.classes_[codes])
+
+        rows = np.flatnonzero(np.diff(self._documents.indptr))
+        held = hold_out(self._documents[rows], self._labels[rows], learn, self.n_neighbors, self.n_jobs)
         if held.truth.size:
             self.temperature_ = vote_temperature(held.distances, self.metric_.resolution)
         return fit_pool(self.class_prior_, self.temperature_, held.labels, held.distances, held.truth)

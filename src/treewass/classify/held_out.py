@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treewass.documents.histograms import empty_rows, to_histograms
+from treewass.documents.histograms import to_histograms
 from treewass.learners.fingerprints import fingerprints
-from treewass.search.embedding import embed_units
+from treewass.search.embedding import unknown_rows
 from treewass.search.index import TreeIndex
 from treewass.trees.metric import TreeMetric
 
@@ -79,8 +79,8 @@ def hold_out(
             break
         metric = learn(counts[others], labels[others])
         index = TreeIndex(metric, n_jobs=n_jobs)
-        documents = np.setdiff1d(np.arange(others.size), empty_rows(embed_units(metric, counts[others])))
-        known = np.setdiff1d(np.arange(queries.size), empty_rows(embed_units(metric, counts[queries])))
+        documents = np.setdiff1d(np.arange(others.size), unknown_rows(metric, counts[others]))
+        known = np.setdiff1d(np.arange(queries.size), unknown_rows(metric, counts[queries]))
         if not documents.size or not known.size:
             continue
         index.add(counts[others[documents]], documents)

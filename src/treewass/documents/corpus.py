@@ -52,6 +52,9 @@ class Corpus:
     def __len__(self) -> int:
         return len(self.texts)
 
+    def __repr__(self) -> str:
+        return f"Corpus({self.name!r}, {len(self)} documents, {len(self.classes)} classes)"
+
     @property
     def classes(self) -> tuple[str, ...]:
         """The distinct labels, sorted; empty for a corpus without labels."""

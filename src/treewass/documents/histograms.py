@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treewass.documents.corpus import Corpus
 from treewass.exceptions import EmptyDocumentWarning
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ __all__ = [
     "check_counts",
     "empty_rows",
     "first_few",
+    "refuse_texts",
     "row_totals",
     "scale_rows",
     "to_histograms",
@@ -126,6 +128,24 @@ def scale_rows(counts: csr_array, totals: NDArray[np.float64]) -> csr_array:
     return csr_array((data, counts.indices, counts.indptr), shape=counts.shape)
 
 
+def refuse_texts(X: Any) -> None:
+    """Raise a TypeError where texts are given instead of counts, and say how to count.
+
+    Examples
+    --------
+    >>> refuse_texts(["the cat purrs"])
+    Traceback (most recent call last):
+        ...
+    TypeError: Expected a matrix of word counts, got texts. Count words first, for instance with scikit-learn: ...
+    """
+    first = X[0] if isinstance(X, list | tuple) and X else X.flat[0] if isinstance(X, np.ndarray) and X.size else X
+    if isinstance(first, str | Corpus) and getattr(X, "ndim", 1) == 1:
+        raise TypeError(
+            "Expected a matrix of word counts, got texts. Count words first, for instance with scikit-learn: "
+            "make_pipeline(CountVectorizer(), TreeWassersteinClassifier()), or CountVectorizer().fit_transform(texts)."
+        )
+
+
 def empty_rows(counts: csr_array) -> NDArray[np.intp]:
     """Find the rows without any entry.
 
@@ -162,6 +182,7 @@ def _as_csr(X: Any) -> csr_array:
     """Copy any matrix of real numbers into a float64 CSR array."""
     from scipy.sparse import csr_array, issparse
 
+    refuse_texts(X)
     if isinstance(X, np.ma.MaskedArray):
         raise TypeError("Expected counts without a mask, got a masked array. Fill it first: X.filled(0).")
     if not issparse(X):
@@ -178,7 +199,9 @@ def _as_csr(X: Any) -> csr_array:
             f"Expected counts or weights as real numbers, got dtype {X.dtype}. "
             "Texts become counts with scikit-learn's CountVectorizer."
         )
-    return csr_array(X.astype(np.float64), copy=True)  # duplicates are summed in float64, not in a small type
+    counts = csr_array(X.astype(np.float64))  # a copy, whose duplicates are summed in float64, not in a small type
+    counts.check_format(full_check=True)
+    return counts
 
 
 def _refuse(counts: csr_array, offending: NDArray[np.bool_], problem: str) -> None:

@@ -10,13 +10,21 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from treewass.documents.histograms import check_counts, first_few
+from treewass.documents.histograms import check_counts, first_few, refuse_texts
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from scipy.sparse import csr_array
 
-__all__ = ["check_documents", "check_labelled_documents", "check_labelled_matrix", "check_weights", "counts_tags"]
+__all__ = [
+    "check_documents",
+    "check_labelled_documents",
+    "check_labelled_matrix",
+    "check_weights",
+    "check_wider_names",
+    "counts_tags",
+    "join_classes",
+]
 
 _ACCEPTED = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
 
@@ -36,6 +44,7 @@ def check_documents(estimator: BaseEstimator, X: Any) -> csr_array:
     csr_array of shape (n_documents, n_words), float64
         Canonical rows.
     """
+    refuse_texts(X)
     return check_counts(
         validate_data(estimator, X, reset=False, **_ACCEPTED), caller=f"X in {type(estimator).__name__}"
     )
@@ -59,6 +68,7 @@ def check_labelled_documents(estimator: BaseEstimator, X: Any, y: ArrayLike) -> 
         Canonical rows.
     labels : ndarray of shape (n_documents,)
     """
+    refuse_texts(X)
     X, labels = validate_data(estimator, X, y, **_ACCEPTED)
     check_classification_targets(labels)
     return check_counts(X, caller=f"X in {type(estimator).__name__}"), np.asarray(labels)
@@ -86,6 +96,7 @@ def check_labelled_matrix(
         Not canonical yet: `check_counts` makes it so, part by part.
     labels : ndarray of shape (n_documents,)
     """
+    refuse_texts(X)
     accepted: dict[str, Any] = dict(_ACCEPTED)
     if getattr(getattr(X, "dtype", None), "kind", "") in "biu" and hasattr(X, "tocsr"):
         accepted["dtype"] = None  # whole numbers stay as they are
@@ -126,6 +137,47 @@ def check_weights(sample_weight: ArrayLike | None, n_documents: int) -> NDArray[
     if not weights.any():
         raise ValueError("Expected at least one document with a positive sample_weight, got only zeros.")
     return weights
+
+
+def check_wider_names(estimator: BaseEstimator, wider: BaseEstimator) -> NDArray[Any] | None:
+    """Demand that the words seen so far keep their columns where new ones come on the right.
+
+    Parameters
+    ----------
+    estimator : estimator
+        The one that is being updated.
+    wider : estimator
+        One that has noted the names of the new documents' words, if they have any.
+
+    Returns
+    -------
+    ndarray of str or None
+        The names of all words, where they have names.
+    """
+    seen: NDArray[Any] | None = getattr(estimator, "feature_names_in_", None)
+    names: NDArray[Any] | None = getattr(wider, "feature_names_in_", None)
+    if seen is None:
+        return names
+    if names is None or not np.array_equal(names[: seen.size], seen):
+        raise ValueError(
+            f"Expected a frame whose first {seen.size} columns are the words seen so far, in the same order, and new "
+            "words on the right of them. Reorder the columns: names are in feature_names_in_."
+        )
+    return names
+
+
+def join_classes(found: list[NDArray[Any]]) -> NDArray[Any]:
+    """Return the distinct labels of several arrays, sorted; text and numbers do not mix.
+
+    Examples
+    --------
+    >>> join_classes([np.array([3, 1]), np.array([2, 1])])
+    array([1, 2, 3])
+    """
+    some = [values for values in found if values.size]
+    if len({values.dtype.kind in "OSU" for values in some}) > 1:
+        raise ValueError("Expected labels of one kind, all text or all numbers, got both. Convert them first.")
+    return np.unique(np.concatenate(some))
 
 
 def counts_tags(tags: Tags) -> Tags:

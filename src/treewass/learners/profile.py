@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treewass.documents.histograms import check_counts
 from treewass.learners.counting import count_in_parts
-from treewass.learners.inputs import check_labelled_matrix, check_weights
+from treewass.learners.inputs import check_labelled_matrix, check_weights, check_wider_names, join_classes
 from treewass.learners.profile_trees import ProfileTree, TreeSettings
 from treewass.learners.profiles import ClassCounts, ClassProfiles
 from treewass.learners.progress import follow_epochs
@@ -72,7 +72,7 @@ class ProfileTreeWasserstein(TreeTransformer):
     batch_size : int, default=500
         Documents compared with each other in a step; all documents where there are fewer.
     word_dropout : float, default=0.2
-        Share of the words left out of a batch at random.
+        Share of the documents' words left out of a batch at random.
     pull_back : float, default=0.001
         Share of every learned logarithm taken off after a step.
     word_vectors : array-like of shape (at least n_words, n_dimensions), optional
@@ -118,6 +118,8 @@ class ProfileTreeWasserstein(TreeTransformer):
     True
     """
 
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
     _counts: ClassCounts
     _trees: list[ProfileTree]
 
@@ -177,7 +179,7 @@ class ProfileTreeWasserstein(TreeTransformer):
         ProfileTreeWasserstein
             Itself.
         """
-        self._check_parameters()
+        _check_parameters(self)
         matrix, labels = check_labelled_matrix(self, X, y)
         weights = check_weights(sample_weight, labels.size)
         kept = weights > 0
@@ -213,7 +215,7 @@ class ProfileTreeWasserstein(TreeTransformer):
         ProfileTreeWasserstein
             Itself.
         """
-        self._check_parameters()
+        _check_parameters(self)
         matrix, labels = check_labelled_matrix(self, X, y, reset=not hasattr(self, "_counts"))
         self._add(matrix, labels, check_weights(sample_weight, labels.size), classes)
         self._plant()
@@ -242,10 +244,17 @@ class ProfileTreeWasserstein(TreeTransformer):
             Itself.
         """
         check_is_fitted(self)
-        self._check_parameters()
-        known = self.n_features_in_
-        matrix, labels = check_labelled_matrix(self, X, y, reset=X.shape[1] > known)
+        _check_parameters(self)
+        wider = ProfileTreeWasserstein()  # notes number and names of words, so that a refused call changes nothing
+        matrix, labels = check_labelled_matrix(wider, X, y)
+        if wider.n_features_in_ <= self.n_features_in_:
+            wider = self
+            matrix, labels = check_labelled_matrix(self, X, y, reset=False)
+        names = check_wider_names(self, wider)
         self._add(matrix, labels, check_weights(sample_weight, labels.size), None)
+        self.n_features_in_ = wider.n_features_in_
+        if names is not None:
+            self.feature_names_in_ = names
         if any(tree.learned is not None for tree in self._trees):
             profiles = self._extended(self._profiles())
             self._trees = [tree.updated(profiles) for tree in self._trees]
@@ -258,13 +267,12 @@ class ProfileTreeWasserstein(TreeTransformer):
         """Add documents to what was counted, with room for new words and classes."""
         before = self.classes_ if hasattr(self, "_counts") else None
         announced = np.asarray(classes) if classes is not None else labels[:0]
-        found = [labels[weights > 0], announced] + ([] if before is None else [before])
-        self.classes_ = np.unique(np.concatenate([values for values in found if values.size]))
-        counted = count_in_parts(matrix, labels, weights, self.classes_)
+        all_classes = join_classes([labels[weights > 0], announced] + ([] if before is None else [before]))
+        counted = count_in_parts(matrix, labels, weights, all_classes)
         if before is not None:
-            places = np.searchsorted(self.classes_, before)
-            counted = self._counts.widened(matrix.shape[1], places, len(self.classes_)) + counted
-        self._counts = counted
+            places = np.searchsorted(all_classes, before)
+            counted = self._counts.widened(matrix.shape[1], places, len(all_classes)) + counted
+        self._counts, self.classes_ = counted, all_classes
 
     def _profiles(self) -> ClassProfiles:
         """Smooth what was counted."""
@@ -331,20 +339,22 @@ class ProfileTreeWasserstein(TreeTransformer):
             self._trees[0].masses > 0, self._trees[0].informativeness, 0.0
         )
 
-    def _check_parameters(self) -> None:
-        for name, least in (("arity", 2), ("depth", 0), ("n_trees", 1), ("epochs", 0), ("batch_size", 2)):
-            value = getattr(self, name)
-            if value is not None and value < least:
-                raise ValueError(f"Expected {name} of at least {least}, got {value}.")
-        for name in ("smoothing", "floor", "learning_rate"):
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise ValueError(f"Expected {name} above zero, got {value}.")
-        for name in ("word_dropout", "pull_back"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"Expected {name} from zero to below one, got {getattr(self, name)}.")
-
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
+
+
+def _check_parameters(learner: ProfileTreeWasserstein) -> None:
+    """Refuse settings that no tree or no descent can have."""
+    for name, least in (("arity", 2), ("depth", 0), ("n_trees", 1), ("epochs", 0), ("batch_size", 2)):
+        value = getattr(learner, name)
+        if value is not None and value < least:
+            raise ValueError(f"Expected {name} of at least {least}, got {value}.")
+    for name in ("smoothing", "floor", "learning_rate"):
+        value = getattr(learner, name)
+        if value is not None and not value > 0:
+            raise ValueError(f"Expected {name} above zero, got {value}.")
+    for name in ("word_dropout", "pull_back"):
+        if not 0 <= getattr(learner, name) < 1:
+            raise ValueError(f"Expected {name} from zero to below one, got {getattr(learner, name)}.")

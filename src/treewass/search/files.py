@@ -9,6 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
+import threading
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -27,6 +32,10 @@ __all__ = ["load_index", "save_index"]
 _FORMAT, _VERSION = "treewass index", 1
 _MANIFEST = "manifest.json"
 _TREE_ARRAYS = ("parents", "edge_lengths", "word_nodes", "leaf_lengths")
+_FILE_NAME = re.compile(r"[0-9a-f]{32}\.safetensors")
+_LEFT_OVER = re.compile(r"\.treewass-[0-9a-f]{32}\.(safetensors|json)")
+_ATTEMPTS = 20  # to load an index that is replaced meanwhile
+_SAVING = threading.Lock()
 _SEGMENT_ARRAYS = tuple(field.name for field in fields(Segment) if field.name not in ("shift", "n_words"))
 
 
@@ -36,16 +45,28 @@ def save_index(folder: str | os.PathLike[str], metric: TreeMetric, snapshot: Sna
     Parameters
     ----------
     folder : path-like
-        Made, or replaced if it holds an index.
+        Made, or replaced if it holds an index. Files that the index before did not list stay.
     metric : TreeMetric
         Trees and word masses.
     snapshot : Snapshot
         The documents.
+
+    Raises
+    ------
+    ValueError
+        If the folder holds something else.
     """
     path = Path(folder)
     path.mkdir(parents=True, exist_ok=True)
-    if any(path.iterdir()) and not (path / _MANIFEST).is_file():
-        raise ValueError(f"Expected an empty folder or one with an index, but {path} holds other files.")
+    with _alone(path):
+        before = _files_to_replace(path)
+        described = _write(path, metric, snapshot)
+        for name in before - described:
+            (path / name).unlink(missing_ok=True)
+
+
+def _write(path: Path, metric: TreeMetric, snapshot: Snapshot) -> set[str]:
+    """Write files, then the manifest that lists them; return their names."""
     described: dict[str, dict[str, Any]] = {}
     metric_file = _store(path, _metric_arrays(metric), described)
     segments = []
@@ -62,14 +83,56 @@ def save_index(folder: str | os.PathLike[str], metric: TreeMetric, snapshot: Sna
         "files": described,
     }
     manifest["sha256"] = _manifest_hash(manifest)
-    temporary = path / f".{os.getpid()}-{_MANIFEST}"
-    temporary.write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
-    _flush(temporary)
-    temporary.replace(path / _MANIFEST)
+    with _temporary(path, "json") as temporary:
+        temporary.write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+        _flush(temporary)
+        temporary.replace(path / _MANIFEST)
     _flush(path)
-    for file in path.glob("*.safetensors"):
-        if file.name not in described:
-            file.unlink(missing_ok=True)
+    return set(described)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Let one thread, and where the file system can lock folders one process, save to a folder at a time."""
+    with _SAVING:
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            with suppress(ImportError, OSError):
+                import fcntl
+
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+
+
+@contextmanager
+def _temporary(folder: Path, ending: str) -> Iterator[Path]:
+    """Choose a name that nobody else uses; whatever still has it in the end goes."""
+    path = folder / f".treewass-{uuid.uuid4().hex}.{ending}"
+    try:
+        yield path
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def _files_to_replace(folder: Path) -> set[str]:
+    """List the files of the index in a folder; refuse a folder that holds something else."""
+    names = {file.name for file in folder.iterdir()}
+    if _MANIFEST not in names:
+        others = sorted(name for name in names if not (_FILE_NAME.fullmatch(name) or _LEFT_OVER.fullmatch(name)))
+        if others:
+            raise ValueError(
+                f"Expected an empty folder or one with an index, but {folder} holds other files: {others[:5]}."
+            )
+        return set()
+    try:
+        listed = _own_manifest(folder).get("files")
+    except ValueError as error:
+        raise ValueError(
+            f"Expected an empty folder or one with an index, nothing is written to {folder}: {error}"
+        ) from error
+    return {name for name in listed if _FILE_NAME.fullmatch(name)} if isinstance(listed, dict) else set()
 
 
 def load_index(folder: str | os.PathLike[str], *, mmap: bool, verify: bool) -> tuple[TreeMetric, Snapshot]:
@@ -96,15 +159,30 @@ def load_index(folder: str | os.PathLike[str], *, mmap: bool, verify: bool) -> t
     """
     path = Path(folder)
     manifest = _read_manifest(path)
+    for _ in range(_ATTEMPTS):
+        try:
+            return _load(path, manifest, mmap, verify)
+        except FileNotFoundError as error:
+            missing, tried = error, manifest
+        manifest = _read_manifest(path)
+        if manifest == tried:
+            break
+    raise ValueError(f"Expected a whole index in {path}, but it lacks something: {missing!r}.") from missing
+
+
+def _load(path: Path, manifest: dict[str, Any], mmap: bool, verify: bool) -> tuple[TreeMetric, Snapshot]:
+    """Read what a manifest lists; a file that is not there may mean that the index has been replaced."""
     try:
         for name, described in manifest["files"].items():
             is_metric = name == manifest["metric"]
-            _check_file(path / name, int(described["bytes"]), str(described["sha256"]) if verify or is_metric else None)
-        metric = _metric_of(read_tensors(path / manifest["metric"], mmap=False), int(manifest["fraction_bits"]))
+            _check_file(path / name, described["bytes"], described["sha256"] if verify or is_metric else None)
+        metric = _metric_of(read_tensors(path / manifest["metric"], mmap=False), manifest["fraction_bits"])
         segments = [
             _load_segment(path / entry["file"], entry["shift"], metric, mmap, verify) for entry in manifest["segments"]
         ]
-        snapshot = Snapshot(tuple(segments), int(manifest["next_id"]))
+        snapshot = Snapshot(tuple(segments), manifest["next_id"])
+    except FileNotFoundError:
+        raise
     except (KeyError, TypeError, OSError) as error:
         raise ValueError(f"Expected a whole index in {path}, but it lacks something: {error!r}.") from error
     above = any(segment.ids[-1] >= snapshot.next_id for segment in segments)
@@ -119,7 +197,7 @@ def _load_segment(path: Path, shift: int, metric: TreeMetric, mmap: bool, verify
     arrays = read_tensors(path, mmap=mmap)
     if set(arrays) != set(_SEGMENT_ARRAYS):
         raise ValueError(f"Expected the arrays {', '.join(_SEGMENT_ARRAYS)} in {path.name}, got {', '.join(arrays)}.")
-    segment = Segment(**arrays, shift=int(shift), n_words=metric.n_words)
+    segment = Segment(**arrays, shift=shift, n_words=metric.n_words)
     check_shapes(segment, metric, path.name)
     if verify:
         check_contents(segment, path.name)
@@ -128,14 +206,14 @@ def _load_segment(path: Path, shift: int, metric: TreeMetric, mmap: bool, verify
 
 def _store(folder: Path, arrays: dict[str, Any], described: dict[str, dict[str, Any]]) -> str:
     """Write arrays to a file named by its content, describe it, and return its name."""
-    temporary = folder / f".{os.getpid()}-{len(described)}.safetensors"
-    write_tensors(temporary, arrays)
-    _flush(temporary)
-    with temporary.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    name = f"{digest[:32]}.safetensors"
-    described[name] = {"bytes": temporary.stat().st_size, "sha256": digest}
-    temporary.replace(folder / name)
+    with _temporary(folder, "safetensors") as temporary:
+        write_tensors(temporary, arrays)
+        _flush(temporary)
+        with temporary.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        name = f"{digest[:32]}.safetensors"
+        described[name] = {"bytes": temporary.stat().st_size, "sha256": digest}
+        temporary.replace(folder / name)
     return name
 
 
@@ -162,8 +240,8 @@ def _metric_of(arrays: dict[str, Any], fraction_bits: int) -> TreeMetric:
     return TreeMetric(trees, arrays["masses"], fraction_bits)
 
 
-def _read_manifest(folder: Path) -> dict[str, Any]:
-    """Read the manifest, refusing another format, another version, and damage."""
+def _own_manifest(folder: Path) -> dict[str, Any]:
+    """Read the manifest, refusing another format."""
     path = folder / _MANIFEST
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
@@ -171,6 +249,12 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         raise ValueError(f"Expected an index in {folder}, but its {_MANIFEST} cannot be read: {error}.") from error
     if not isinstance(manifest, dict) or manifest.get("format") != _FORMAT:
         raise ValueError(f"Expected an index in {folder}, but its {_MANIFEST} describes something else.")
+    return manifest
+
+
+def _read_manifest(folder: Path) -> dict[str, Any]:
+    """Read the manifest, refusing another format, another version, and damage."""
+    manifest = _own_manifest(folder)
     if manifest.get("version") != _VERSION:
         raise ValueError(
             f"Expected an index of version {_VERSION}, got version {manifest.get('version')!r} in {folder}. "
@@ -180,7 +264,37 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         raise ValueError(
             f"Expected the {_MANIFEST} of {folder} as it was written, but its hash differs: it is damaged."
         )
+    _check_entries(manifest, folder)
     return manifest
+
+
+def _check_entries(manifest: dict[str, Any], folder: Path) -> None:
+    """Demand entries of the right kinds, and names of files in this folder that fit together."""
+    names = ("files", "segments", "next_id", "fraction_bits", "metric")
+    listed, segments, next_id, bits, metric = (manifest.get(name) for name in names)
+    _demand(_have_kinds(listed, dict, bytes=int, sha256=str), folder, f"files with bytes and sha256, got {listed!r}")
+    _demand(_have_kinds(segments, list, file=str, shift=int), folder, f"a list of segments, got {segments!r}")
+    _demand(type(next_id) is int and 0 <= next_id <= 2**63, folder, f"next_id from 0 to 2**63, got {next_id!r}")
+    _demand(type(bits) is int, folder, f"fraction_bits as a whole number, got {bits!r}")
+    _demand(isinstance(metric, str), folder, f"metric as the name of a file, got {metric!r}")
+    listed_names, used = set(listed or ()), {str(metric), *(entry["file"] for entry in segments or ())}
+    foreign = sorted(name for name in used | listed_names if not _FILE_NAME.fullmatch(name))
+    _demand(not foreign, folder, f"names of 32 hexadecimal digits and .safetensors, got {foreign[:5]}")
+    differing = sorted(used ^ listed_names)
+    _demand(not differing, folder, f"the same files listed and used, but these are not: {differing[:5]}")
+
+
+def _have_kinds(entries: Any, kind: type[Any], **kinds: type) -> bool:
+    """Whether a dict or list holds dicts, each with values of some kinds."""
+    if not isinstance(entries, kind):
+        return False
+    values = entries.values() if isinstance(entries, dict) else entries
+    return all(isinstance(value, dict) and all(type(value.get(k)) is kinds[k] for k in kinds) for value in values)
+
+
+def _demand(holds: bool, folder: Path, expected: str) -> None:
+    if not holds:
+        raise ValueError(f"Expected {expected} in the {_MANIFEST} of {folder}: it is damaged or not written by `save`.")
 
 
 def _manifest_hash(manifest: dict[str, Any]) -> str:

@@ -165,8 +165,8 @@ class TreeIndex:
         ValueError
             If k is below 1, or a query holds no known word.
         """
-        if k < 1:
-            raise ValueError(f"Expected k of at least 1, got {k}.")
+        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+            raise ValueError(f"Expected k as an integer of at least 1, got {k!r}.")
         snapshot = self._snapshot
         k = min(int(k), snapshot.n_searchable)
         queries = plain_rows(X, self._n_words) or checked_queries(self.metric, X)
@@ -321,6 +321,11 @@ class TreeIndex:
         ------
         ValueError
             If the folder holds no index, one of another version, or a damaged one; the message says which.
+
+        Notes
+        -----
+        Do not map files that you do not trust without `verify`: their numbers are believed. Damage that goes unseen
+        makes answers meaningless, though a search stays within the arrays.
         """
         from treewass.search.files import load_index
 

@@ -136,6 +136,7 @@ class Segment:
 
         arrays = (self.weights.astype(np.float64), self.words, self.document_bounds)
         counts = csr_array(arrays, shape=(self.ids.size, self.n_words))
+        counts.check_format(full_check=True)  # they may come from a file that was not verified
         return counts if self.held.all() else counts[self.held]
 
 

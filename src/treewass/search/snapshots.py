@@ -54,9 +54,11 @@ class Snapshot:
 
     @cached_property
     def ids(self) -> NDArray[np.int64]:
-        """Ids of the documents held, ascending."""
+        """Ids of the documents held, ascending and read-only."""
         held = [segment.ids[segment.held] for segment in self.segments]
-        return np.sort(np.concatenate([*held, np.empty(0, dtype=np.int64)]))
+        ids = np.sort(np.concatenate([*held, np.empty(0, dtype=np.int64)]))
+        ids.setflags(write=False)
+        return ids
 
     @cached_property
     def descriptions(self) -> NDArray[np.int64]:

@@ -66,6 +66,9 @@ def read_tensors(path: Path, *, mmap: bool) -> dict[str, NDArray[Any]]:
     whole = (
         np.memmap(path, np.uint8, "r", start) if mmap and size > start else np.fromfile(path, np.uint8, offset=start)
     )
+    for name, (kind, _, first, last) in zip(header, spans, strict=True):
+        if kind == "?" and whole[first:last].max(initial=0) > 1:
+            raise ValueError(f"Expected {name!r} of zeros and ones in {path.name}. The file is damaged.")
     return {
         name: np.asarray(whole[first:last]).view(kind).reshape(shape)
         for name, (kind, shape, first, last) in zip(header, spans, strict=True)

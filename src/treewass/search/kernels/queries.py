@@ -103,6 +103,7 @@ def tile_keys(segment: Any, tile: Any, scratch: Any, features: Any, values: Any)
     """Write the keys of a tile's documents for one query into scratch; return how many there are, a multiple of 64.
 
     Key + norm of the query = distance; in a narrow segment no less than that, and less than that + 2 · features · unit.
+    What a damaged file places outside its own arrays is left out.
     """
     tile_size, n_tiles, n_rows = segment[TILE_SIZE], segment[N_TILES], segment[N_ROWS]
     n_features = scratch[ROOM]
@@ -114,17 +115,18 @@ def tile_keys(segment: Any, tile: Any, scratch: Any, features: Any, values: Any)
     stops = array_at(scratch[STOPS], scratch[ROOM], np.int64)
     list_values = array_at(scratch[VALUES], scratch[ROOM], np.int32)
     used, n_lists = 0, 0
-    first_row = tile * n_rows
+    first_row, n_postings = tile * n_rows, segment[N_POSTINGS]
     for position in range(features.size):
         entry = directory[features[position] * n_tiles + tile]
         count = entry & ((1 << COUNT_BITS) - 1)
         rows[used] = (first_row + ~entry) * tile_size
         row_values[used] = values[position]
-        used += entry < 0
-        starts[n_lists] = entry >> COUNT_BITS
-        stops[n_lists] = (entry >> COUNT_BITS) + count
+        used += 0 <= ~entry < n_rows
+        start = entry >> COUNT_BITS
+        starts[n_lists] = start
+        stops[n_lists] = start + count
         list_values[n_lists] = values[position]
-        n_lists += entry >= 0 and count > 0
+        n_lists += start >= 0 and 0 < count <= n_postings - start
     while used % GROUP:
         rows[used], row_values[used] = rows[0], 0
         used += 1
@@ -152,6 +154,8 @@ def tile_keys(segment: Any, tile: Any, scratch: Any, features: Any, values: Any)
         for place in range(size):
             norm = norms[place]
             keys[place] = _ABSENT if norm == _ABSENT else norm - np.int32(2) * wide[place]
+    for place in range(segment[N_DOCUMENTS] - tile * tile_size, size):
+        keys[place] = _ABSENT
     return size
 
 
@@ -165,7 +169,10 @@ def spread_query(scratch: Any, n_features: Any, features: Any, values: Any, is_t
 
 @inner
 def exact_distance(metric: Any, segment: Any, scratch: Any, document: Any, norm: Any) -> Any:
-    """Embed a document from its words and compare it with the query in scratch, in units."""
+    """Embed a document from its words and compare it with the query in scratch, in units.
+
+    A document that a damaged file places outside its own arrays has no words.
+    """
     factors, bounds, features, lengths = metric_views(metric)
     sums = array_at(scratch[SUMS], metric[N_FEATURES], np.int64)
     masses = array_at(scratch[MASSES], metric[N_WORDS], np.int64)
@@ -174,8 +181,8 @@ def exact_distance(metric: Any, segment: Any, scratch: Any, document: Any, norm:
     weights = array_at(scratch[WEIGHTS], metric[N_WORDS], np.float64)
     document_bounds = array_at(segment[DOCUMENT_BOUNDS], segment[N_DOCUMENTS] + 1, np.int64)
     words = array_at(segment[DOCUMENT_WORDS], segment[N_WEIGHTS], np.int32)
-    start, count = document_bounds[document], document_bounds[document + 1] - document_bounds[document]
-    count = min(count, metric[N_WORDS])
+    start, stop = document_bounds[document], document_bounds[document + 1]
+    count = min(stop - start, metric[N_WORDS]) if 0 <= start <= stop <= segment[N_WEIGHTS] else 0
     if segment[IS_SINGLE]:
         single = array_at(segment[SINGLE_WEIGHTS], segment[N_WEIGHTS], np.float32)
         for entry in range(count):
