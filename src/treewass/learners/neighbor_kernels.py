@@ -36,12 +36,11 @@ def dense_distances(rows: Floats, distances: Floats) -> None:
     """Add the L1 distance between the columns of `rows` to the upper triangle of `distances`."""
     n_documents = rows.shape[1]
     for first in range(n_documents):
-        line = distances[first]  # stays in the fastest memory while the rows go by
+        line = distances[first, first + 1 :]  # stays in the fastest memory while the rows go by
         for row in range(rows.shape[0]):
-            values = rows[row]
-            value = values[first]
-            for second in range(first + 1, n_documents):
-                line[second] += abs(value - values[second])
+            value, others = rows[row, first], rows[row, first + 1 :]
+            for second in range(line.size):  # from zero: no index can be negative, so that this is one vector loop
+                line[second] += abs(value - others[second])
 
 
 @njit(cache=True, nogil=True)
