@@ -199,11 +199,11 @@ def test_progress_goes_to_the_logger_and_a_bar_to_standard_error(documents, capl
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"arity": 1}, "arity of at least 2"),
-        ({"depth": -1}, "depth of at least 0"),
-        ({"n_trees": 0}, "n_trees of at least 1"),
-        ({"smoothing": 0.0}, "smoothing above zero"),
-        ({"floor": 0.0}, "floor above zero"),
+        ({"arity": 1}, "arity as an integer of at least 2"),
+        ({"depth": -1}, "depth as an integer of at least 0"),
+        ({"n_trees": 0}, "n_trees as an integer of at least 1"),
+        ({"smoothing": 0.0}, "smoothing as a finite number above zero"),
+        ({"floor": 0.0}, "floor as a finite number above zero"),
         ({"word_dropout": 1.0}, "word_dropout from zero to below one"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,7 @@ __all__ = [
     "check_documents",
     "check_labelled_documents",
     "check_labelled_matrix",
+    "check_ranges",
     "check_weights",
     "check_wider_names",
     "counts_tags",
@@ -103,6 +105,34 @@ def check_labelled_matrix(
     matrix, labels = validate_data(estimator, X, y, reset=reset, **accepted)
     check_classification_targets(labels)
     return matrix, np.asarray(labels)
+
+
+def check_ranges(
+    estimator: BaseEstimator, least: Mapping[str, int], positive: Iterable[str], shares: Iterable[str]
+) -> None:
+    """Refuse parameters out of their range; None stands for a default and is passed over.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Whose parameters to check.
+    least : mapping of str to int
+        Parameters that are whole numbers, and the smallest value of each.
+    positive, shares : iterable of str
+        Parameters above zero, and from zero to below one.
+    """
+    for name, lowest in least.items():
+        value = getattr(estimator, name)
+        if value is not None and (not isinstance(value, int | np.integer) or value < lowest):
+            raise ValueError(f"Expected {name} as an integer of at least {lowest}, got {value!r}.")
+    for name in positive:
+        value = getattr(estimator, name)
+        if value is not None and not (isinstance(value, int | float | np.number) and 0 < value < np.inf):
+            raise ValueError(f"Expected {name} as a finite number above zero, got {value!r}.")
+    for name in shares:
+        value = getattr(estimator, name)
+        if not (isinstance(value, int | float | np.number) and 0 <= value < 1):
+            raise ValueError(f"Expected {name} from zero to below one, got {value!r}.")
 
 
 def check_weights(sample_weight: ArrayLike | None, n_documents: int) -> NDArray[np.float64]:

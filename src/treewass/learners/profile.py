@@ -10,7 +10,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from treewass.documents.histograms import check_counts
 from treewass.learners.counting import count_in_parts
-from treewass.learners.inputs import check_labelled_matrix, check_weights, check_wider_names, join_classes
+from treewass.learners.inputs import (
+    check_labelled_matrix,
+    check_ranges,
+    check_weights,
+    check_wider_names,
+    join_classes,
+)
 from treewass.learners.profile_trees import ProfileTree, TreeSettings
 from treewass.learners.profiles import ClassCounts, ClassProfiles
 from treewass.learners.progress import follow_epochs
@@ -33,6 +39,8 @@ __all__ = ["ProfileTreeWasserstein"]
 _MOST_SEED = 2**31 - 1
 _LEAST_ARITY, _DEEP_ARITY, _MOST_ARITY = 5, 7, 30
 _PULL, _MOST_SMOOTHING = 20.0, 5.0
+_LEAST = {"arity": 2, "depth": 0, "n_trees": 1, "epochs": 0, "batch_size": 2}
+_POSITIVE, _SHARES = ("smoothing", "floor", "learning_rate"), ("word_dropout", "pull_back")
 
 
 class ProfileTreeWasserstein(TreeTransformer):
@@ -179,7 +187,7 @@ class ProfileTreeWasserstein(TreeTransformer):
         ProfileTreeWasserstein
             Itself.
         """
-        _check_parameters(self)
+        check_ranges(self, _LEAST, _POSITIVE, _SHARES)
         matrix, labels = check_labelled_matrix(self, X, y)
         weights = check_weights(sample_weight, labels.size)
         kept = weights > 0
@@ -215,7 +223,7 @@ class ProfileTreeWasserstein(TreeTransformer):
         ProfileTreeWasserstein
             Itself.
         """
-        _check_parameters(self)
+        check_ranges(self, _LEAST, _POSITIVE, _SHARES)
         matrix, labels = check_labelled_matrix(self, X, y, reset=not hasattr(self, "_counts"))
         self._add(matrix, labels, check_weights(sample_weight, labels.size), classes)
         self._plant()
@@ -244,7 +252,7 @@ class ProfileTreeWasserstein(TreeTransformer):
             Itself.
         """
         check_is_fitted(self)
-        _check_parameters(self)
+        check_ranges(self, _LEAST, _POSITIVE, _SHARES)
         wider = ProfileTreeWasserstein()  # notes number and names of words, so that a refused call changes nothing
         matrix, labels = check_labelled_matrix(wider, X, y)
         if wider.n_features_in_ <= self.n_features_in_:
@@ -343,18 +351,3 @@ class ProfileTreeWasserstein(TreeTransformer):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
-
-
-def _check_parameters(learner: ProfileTreeWasserstein) -> None:
-    """Refuse settings that no tree or no descent can have."""
-    for name, least in (("arity", 2), ("depth", 0), ("n_trees", 1), ("epochs", 0), ("batch_size", 2)):
-        value = getattr(learner, name)
-        if value is not None and value < least:
-            raise ValueError(f"Expected {name} of at least {least}, got {value}.")
-    for name in ("smoothing", "floor", "learning_rate"):
-        value = getattr(learner, name)
-        if value is not None and not value > 0:
-            raise ValueError(f"Expected {name} above zero, got {value}.")
-    for name in ("word_dropout", "pull_back"):
-        if not 0 <= getattr(learner, name) < 1:
-            raise ValueError(f"Expected {name} from zero to below one, got {getattr(learner, name)}.")
