@@ -10,8 +10,9 @@ def test_counts_follow_scikit_learn():
     cores = os.cpu_count()
     assert [count_threads(n) for n in (None, 1, 5, -1)] == [1, 1, 5, cores]
     assert count_threads(-cores - 3) == 1
-    with pytest.raises(ValueError, match="got 0"):
-        count_threads(0)
+    for wrong in (0, 1.5, "all"):
+        with pytest.raises(ValueError, match=f"n_jobs to be None.*got {wrong!r}"):
+            count_threads(wrong)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 7])

@@ -19,8 +19,10 @@ def count_threads(n_jobs: int | None) -> int:
     """
     if n_jobs is None:
         return 1
-    if n_jobs == 0:
-        raise ValueError("Expected n_jobs to be None, a positive number of threads, or -1 for all cores, got 0.")
+    if not hasattr(n_jobs, "__index__") or n_jobs == 0:
+        raise ValueError(
+            f"Expected n_jobs to be None, a positive number of threads, or -1 for all cores, got {n_jobs!r}."
+        )
     return n_jobs if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + n_jobs)
 
 
