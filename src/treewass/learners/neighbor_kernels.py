@@ -102,7 +102,10 @@ def _soft_row(
         return 0.0, 0.0
     nearest, nearest_own = line[others].min(), line[own].min()  # taken off, so that no exponential is too small
     shares = np.where(others, weights * np.exp(scale * (nearest - line)), 0.0)
-    shares_own = np.where(own, weights * np.exp(scale * (nearest_own - line)), 0.0)
+    shares_own = np.zeros_like(shares)
+    for other in range(line.size):
+        if own[other]:
+            shares_own[other] = weights[other] * np.exp(scale * (nearest_own - line[other]))
     sum_all, sum_own = shares.sum(), shares_own.sum()
     loss = np.log(sum_all) - np.log(sum_own) + scale * (nearest_own - nearest)
     change = shares_own / sum_own - shares / sum_all
