@@ -7,8 +7,7 @@ BENCH ?= import
 
 VENV := .venv
 BIN := $(VENV)/bin
-# --no-compile: byte code is written for what is imported, not for all that is installed (a third of the time).
-PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-input --no-compile -c constraints.txt
+PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-input -c constraints.txt
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS)
 
 # A stamp is newer than what it was made from, so that nothing is installed twice.
