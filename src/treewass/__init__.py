@@ -31,5 +31,5 @@ __getattr__, __dir__ = attach(
         "TreeMetric": ".trees.metric",
         "TreeWassersteinClassifier": ".classify.classifier",
     },
-    subpackages=("bench", "classify", "documents", "exceptions", "explain", "learners", "search", "trees"),
+    subpackages=("bench", "classify", "distances", "documents", "exceptions", "explain", "learners", "search", "trees"),
 )
