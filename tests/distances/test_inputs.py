@@ -18,7 +18,7 @@ def test_aligned_vectors_say_which_words_are_covered():
 
 
 def test_vectors_in_an_order_of_their_own_are_refused():
-    with pytest.raises(TypeError, match=r"wmd .* align\(vocabulary\)"):
+    with pytest.raises(TypeError, match=r"wmd .*align\(vocabulary\)"):
         check_vectors(WordVectors(("a",), [[1.0]]), caller="wmd")
 
 
