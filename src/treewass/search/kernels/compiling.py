@@ -16,45 +16,49 @@ from numba import njit
 __all__ = ["compiled", "inner"]
 
 
-def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a function without the interpreter's lock, and keep the code until any file of this package changes.
+def compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+    """Compile a function without the interpreter's lock, and keep the code until any file of its package changes.
 
     Parameters
     ----------
     function : callable
         A loop over arrays.
+    **options
+        Passed on to numba, such as ``fastmath``.
 
     Returns
     -------
     callable
     """
-    dispatcher: Any = njit(cache=True, nogil=True)(function)
+    dispatcher: Any = njit(cache=True, nogil=True, **options)(function)
     try:
         cache_file = dispatcher._cache._cache_file
-        cache_file._source_stamp = (cache_file._source_stamp, _stamp())
+        cache_file._source_stamp = (cache_file._source_stamp, _stamp(Path(function.__code__.co_filename).parents[1]))
     except AttributeError:  # a numba that keeps code in another way: compile anew in every process
-        return inner(function)
+        return inner(function, **options)
     return dispatcher  # type: ignore[no-any-return]
 
 
-def inner(function: Callable[..., Any]) -> Callable[..., Any]:
+def inner(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
     """Compile a function that only compiled ones call; division by zero is not checked.
 
     Parameters
     ----------
     function : callable
         Part of a loop.
+    **options
+        Passed on to numba, such as ``fastmath``.
 
     Returns
     -------
     callable
     """
-    dispatcher: Callable[..., Any] = njit(nogil=True, error_model="numpy")(function)
+    dispatcher: Callable[..., Any] = njit(nogil=True, **{"error_model": "numpy", **options})(function)
     return dispatcher
 
 
 @cache
-def _stamp() -> tuple[tuple[str, int, int], ...]:
-    """Describe the files of this package: name, time of change, size."""
-    files = sorted(Path(__file__).parents[1].rglob("*.py"))
+def _stamp(package: Path) -> tuple[tuple[str, int, int], ...]:
+    """Describe the files of a package: name, time of change, size."""
+    files = sorted(package.rglob("*.py"))
     return tuple((file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in files)
