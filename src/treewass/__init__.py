@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from treewass.classify.classifier import TreeWassersteinClassifier
     from treewass.exceptions import EmptyDocumentWarning
     from treewass.learners.profile import ProfileTreeWasserstein
+    from treewass.learners.stw import SupervisedTreeWasserstein
     from treewass.search.index import TreeIndex
     from treewass.trees.metric import TreeMetric
     from treewass.trees.tree import Tree
@@ -16,6 +17,7 @@ __version__ = "0.1.0.dev0"
 __all__ = [
     "EmptyDocumentWarning",
     "ProfileTreeWasserstein",
+    "SupervisedTreeWasserstein",
     "Tree",
     "TreeIndex",
     "TreeMetric",
@@ -26,6 +28,7 @@ __getattr__, __dir__ = attach(
     {
         "EmptyDocumentWarning": ".exceptions",
         "ProfileTreeWasserstein": ".learners.profile",
+        "SupervisedTreeWasserstein": ".learners.stw",
         "Tree": ".trees.tree",
         "TreeIndex": ".search.index",
         "TreeMetric": ".trees.metric",

@@ -15,7 +15,9 @@ from treewass.learners.soft.arithmetic import (
 )  # fmt: skip
 from treewass.search.kernels.compiling import inner
 
-__all__ = ["leaf_distances", "node_masses", "pair_distances", "pair_losses", "push_down", "word_sums"]
+__all__ = ["cross_leaf_distances", "leaf_distances", "node_masses", "pair_distances", "pair_losses", "push_down", "word_sums"]
+
+Rows = tuple[Integers, Integers, Floats]  # bounds, places and values of sparse rows
 
 
 @fast_loop
@@ -98,6 +100,38 @@ def leaf_distances(
             distances[first, second] += alone[first] + alone[second]
             distances[second, first] = distances[first, second]
     return distances
+
+
+@loop
+def cross_leaf_distances(
+    queries: Rows,
+    postings: Rows,
+    lengths: Floats,
+    smoothness: float,
+    huber: bool,
+    start: int,
+    stop: int,
+    out: Floats,
+) -> None:
+    """Add the words' part of the smooth distances of the queries from `start` to `stop` to `out`."""
+    query_bounds, query_words, query_masses = queries
+    bounds, documents, masses = postings
+    alone = np.zeros(out.shape[1])
+    for word in range(bounds.size - 1):
+        for entry in range(bounds[word], bounds[word + 1]):
+            alone[documents[entry]] += lengths[word] * _absolute(masses[entry], smoothness, huber)
+    for query in range(start, stop):
+        total, line = 0.0, out[query]
+        for place in range(query_bounds[query], query_bounds[query + 1]):
+            word, mass = query_words[place], query_masses[place]
+            value = _absolute(mass, smoothness, huber)
+            total += lengths[word] * value
+            for entry in range(bounds[word], bounds[word + 1]):
+                both = _absolute(mass - masses[entry], smoothness, huber)
+                both -= value + _absolute(masses[entry], smoothness, huber)
+                line[documents[entry]] += lengths[word] * both
+        for document in range(line.size):
+            line[document] = max(0.0, line[document] + total + alone[document])
 
 
 @fast
