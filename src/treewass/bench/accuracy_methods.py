@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["DEFAULT_METHODS", "METHODS", "Method", "equal_documents"]
 
 SVM_PENALTIES = (0.1, 0.3, 1.0, 3.0, 10.0)
+STW_MARGINS = (10.0, 5.0, 20.0)
 LOGISTIC_PENALTIES = (3.0, 10.0, 30.0, 100.0, 300.0)
 
 
@@ -73,6 +74,15 @@ def _profile(vote: str, **settings: Any) -> Callable[[Any], Any]:
         from treewass.learners.profile import ProfileTreeWasserstein
 
         return _neighbours(ProfileTreeWasserstein(**settings), vote)(counts)
+
+    return make
+
+
+def _supervised(vote: str, **settings: Any) -> Callable[[Any], Any]:
+    def make(counts: Any) -> Any:
+        from treewass.learners.stw import SupervisedTreeWasserstein
+
+        return _neighbours(SupervisedTreeWasserstein(**settings), vote)(counts)
 
     return make
 
@@ -155,6 +165,16 @@ METHODS: dict[str, Method] = {
     "tfidf": Method("fall-back, k=19", "TreeWassersteinClassifier('tfidf')", _neighbours("tfidf", "fallback")),
     "tfidf-distance": Method(
         "distance, k=19, calibrated", "TreeWassersteinClassifier('tfidf')", _neighbours("tfidf", "distance")
+    ),
+    "stw": Method(
+        "fall-back, k=19",
+        f"SupervisedTreeWasserstein(margin={STW_MARGINS}, patience=5): margin by validation error, epoch by loss",
+        _supervised("fallback", margin=STW_MARGINS, patience=5),
+    ),
+    "stw-lars": Method(
+        "fall-back, k=19",
+        f"SupervisedTreeWasserstein(margin={STW_MARGINS}, patience=5, optimizer='lars')",
+        _supervised("fallback", margin=STW_MARGINS, patience=5, optimizer="lars"),
     ),
     "svm": Method(
         "none", f"LinearSVC on sublinear TF-IDF, C of {SVM_PENALTIES} by 5-fold accuracy", lambda _: TunedLinear("svm")

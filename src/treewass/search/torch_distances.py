@@ -109,9 +109,7 @@ class TorchTreeDistance(torch.nn.Module):
             raise ValueError(f"Expected {name} of shape (n, {self._n_words}), got {tuple(counts.shape)}.")
         wrong = (~(counts.isfinite() & (counts >= 0))).any(dim=1).nonzero()[:, 0]
         if wrong.numel():
-            raise ValueError(
-                f"Expected finite counts of zero or more in {name}, got others in rows {_listed(wrong)}."
-            )
+            raise ValueError(f"Expected finite counts of zero or more in {name}, got others in rows {_listed(wrong)}.")
         return counts
 
     def _embedded(self, counts: torch.Tensor, number: int, name: str, start: int) -> torch.Tensor:

@@ -130,16 +130,16 @@ def test_number_of_threads_changes_nothing(documents):
 
 @pytest.mark.parametrize("parents", ["sparsemax", "entmax", "rankmax"])
 def test_other_parents_learn_too(documents, parents):
-    engine = TorchEngine(perfect_tree(3, 2), scores_of(50, perfect_tree(3, 2)), LossSettings(parents=parents), StepSettings())
+    engine = TorchEngine(
+        perfect_tree(3, 2), scores_of(50, perfect_tree(3, 2)), LossSettings(parents=parents), StepSettings()
+    )
     losses = train(engine, documents, 12)
     assert np.mean(losses[-4:]) < np.mean(losses[:4]) - 0.1
 
 
 def test_lengths_and_tree_are_learned_where_asked(documents):
     tree = perfect_tree(2, 2)
-    engine = TorchEngine(
-        tree, scores_of(50, tree), LossSettings(), StepSettings(learn_lengths=True, learn_tree=True)
-    )
+    engine = TorchEngine(tree, scores_of(50, tree), LossSettings(), StepSettings(learn_lengths=True, learn_tree=True))
     start = engine.learned_parents()
     assert start.tolist() == tree.parents.tolist()
     losses = train(engine, documents, 12)

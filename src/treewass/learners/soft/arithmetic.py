@@ -29,8 +29,8 @@ __all__ = [
     "fast",
     "fast_loop",
     "largest",
-    "loop",
     "lengthened",
+    "loop",
     "shortened",
     "tangent",
 ]

@@ -25,7 +25,7 @@ from treewass.trees.tree import Tree
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Fitting", "Plan", "fit_tree", "first_scores", "hang_words", "split_documents"]
+__all__ = ["Fitting", "Plan", "first_scores", "fit_tree", "hang_words", "split_documents"]
 
 _logger = logging.getLogger("treewass")
 _SPREAD = 0.1

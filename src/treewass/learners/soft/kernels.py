@@ -11,11 +11,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treewass.learners.soft.arithmetic import (
-    HALF, ONE, ZERO, Floats, Integers, Postings, exponentials, fast, fast_loop, largest, loop, tangent,
+    HALF,
+    ONE,
+    ZERO,
+    Floats,
+    Integers,
+    Postings,
+    exponentials,
+    fast,
+    fast_loop,
+    largest,
+    loop,
+    tangent,
 )  # fmt: skip
 from treewass.search.kernels.compiling import inner
 
-__all__ = ["cross_leaf_distances", "leaf_distances", "node_masses", "pair_distances", "pair_losses", "push_down", "word_sums"]
+__all__ = [
+    "cross_leaf_distances",
+    "leaf_distances",
+    "node_masses",
+    "pair_distances",
+    "pair_losses",
+    "push_down",
+    "word_sums",
+]
 
 Rows = tuple[Integers, Integers, Floats]  # bounds, places and values of sparse rows
 

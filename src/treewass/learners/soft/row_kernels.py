@@ -9,7 +9,16 @@ from __future__ import annotations
 import numpy as np
 
 from treewass.learners.soft.arithmetic import (
-    ZERO, Floats, Integers, Postings, exponentials, fast, fast_loop, lengthened, loop, shortened,
+    ZERO,
+    Floats,
+    Integers,
+    Postings,
+    exponentials,
+    fast,
+    fast_loop,
+    lengthened,
+    loop,
+    shortened,
 )  # fmt: skip
 from treewass.search.kernels.compiling import inner
 

@@ -84,7 +84,7 @@ class TorchEngine:
         gradients = torch.autograd.grad(loss, taken)
         for learned, rows, gradient in zip(self._learned(), self._rows(batch), gradients, strict=True):
             learned.step(rows, gradient)
-        finite = all(bool(adam.values[rows].isfinite().all()) for adam, rows in self._learned_rows(batch))
+        finite = all(bool(adam.values[rows].square().sum().isfinite()) for adam, rows in self._learned_rows(batch))
         return float(loss.detach()) if finite else math.nan
 
     def state(self) -> dict[str, NDArray[Any]]:

@@ -183,7 +183,9 @@ def _epoch(engine: Engine, run: Run, epoch: int) -> EpochRecord:
     validation_loss = validation_error = None
     if run.validation is not None:
         batches = validation_batches(run.validation, schedule.batch_size, run.mass, schedule.seed)
-        validation = [_finite(engine.loss(batch), run, epoch, number, "validation ") for number, batch in enumerate(batches, 1)]
+        validation = [
+            _finite(engine.loss(batch), run, epoch, number, "validation ") for number, batch in enumerate(batches, 1)
+        ]
         validation_loss = float(np.mean(validation))
         validation_error = None if run.error is None else run.error(engine)
     seconds = time.perf_counter() - start
