@@ -226,7 +226,8 @@ class SupervisedTreeWasserstein(TreeTransformer):
         self.classes_, codes = np.unique(labels, return_inverse=True)
         if self.classes_.size < 2:
             raise ValueError(
-                f"Expected documents of at least two labels, got one class ({self.classes_[0]!r}): there is nothing to tell apart."
+                f"Expected documents of at least two labels, got one class ({self.classes_[0]!r}): there is nothing to "
+                "tell apart."
             )
         empty = empty_rows(counts)
         warn_about_empty_rows(empty, "they teach nothing.")
@@ -333,7 +334,8 @@ class SupervisedTreeWasserstein(TreeTransformer):
         self.history_: tuple[EpochRecord, ...] = fitted.records
         if fitted.stopped:
             warnings.warn(
-                f"Training was stopped after {len(self.history_)} epoch(s); the tree is that of epoch {self.best_epoch_}.",
+                f"Training was stopped after {len(self.history_)} epoch(s); the tree is that of epoch "
+                f"{self.best_epoch_}.",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -42,9 +42,6 @@ class TorchTreeDistance(torch.nn.Module):
     tensor([[0., 2., 4.]])
     """
 
-    features: torch.Tensor
-    masses: torch.Tensor
-
     def __init__(self, metric: TreeMetric, *, memory: int = _BYTES, dtype: torch.dtype = torch.float32) -> None:
         super().__init__()
         if memory < 1:
@@ -119,7 +116,8 @@ class TorchTreeDistance(torch.nn.Module):
         unknown = (totals[:, 0] <= 0).nonzero()[:, 0] + start
         if unknown.numel():
             raise ValueError(f"Expected a known word in every row of {name}, got none in rows {_listed(unknown)}.")
-        return torch.sparse.mm(self.get_buffer(f"features_{number}"), (weighted / totals).T).T.contiguous()
+        above: torch.Tensor = torch.sparse.mm(self.get_buffer(f"features_{number}"), (weighted / totals).T)
+        return above.T.contiguous()
 
 
 def _listed(rows: torch.Tensor) -> str:

@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import torch
@@ -45,7 +47,7 @@ def test_theorem_two_the_soft_distance_of_a_given_tree_tends_to_the_tree_distanc
         soft = float(soft_distances(rows[:1], rows[1:], parents, tree, smoothness=alpha))
         gaps.append(expected - soft)
     assert all(gap >= -1e-9 for gap in gaps)
-    assert all(later <= sooner + 1e-9 for sooner, later in zip(gaps, gaps[1:], strict=False))
+    assert all(later <= sooner + 1e-9 for sooner, later in pairwise(gaps))
     assert gaps[-1] == pytest.approx(0, abs=1e-9)
     assert gaps[-2] == pytest.approx(0, abs=1e-6)
 

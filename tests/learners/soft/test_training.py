@@ -173,5 +173,5 @@ def test_damaged_checkpoints_are_refused(documents, tmp_path):
     learner = SupervisedTreeWasserstein(**SMALL, checkpoint_folder=tmp_path)
     for text in ("{", json.dumps({**manifest, "version": 9}), json.dumps({**manifest, "state": "none"})):
         file.write_text(text)
-        with pytest.raises(ValueError, match="Remove the folder to start anew|version 9"):
+        with pytest.raises(ValueError, match=r"Remove the folder to start anew|version 9"):
             learner.fit(*documents)

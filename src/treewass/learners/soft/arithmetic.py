@@ -22,6 +22,7 @@ __all__ = [
     "ZERO",
     "Floats",
     "Integers",
+    "Number",
     "Postings",
     "careful",
     "exponential",
@@ -37,6 +38,7 @@ __all__ = [
 
 Floats = NDArray[np.floating]
 Integers = NDArray[np.integer]
+Number = Any  # a float32
 Postings = tuple[Integers, Integers, Integers, Floats]  # words, bounds of their entries, documents, masses
 
 _FAST = {"reassoc", "contract", "nsz", "arcp"}  # not-a-number and infinity stay what they are
@@ -55,10 +57,10 @@ _Q1, _Q2, _Q3, _Q4 = (np.float32(value) for value in (4.671434195e-1, 2.58769847
 
 
 @intrinsic
-def _power_of_two(typing_context: Any, shifted: Any) -> Any:
+def _power_of_two(_context: Any, _shifted: Any) -> Any:
     """Turn a whole number, added to `_ROUNDER`, into the power of two by writing it into the exponent."""
 
-    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def build(_: Any, builder: Any, __: Any, arguments: Any) -> Any:
         whole = ir.IntType(32)
         bits = builder.bitcast(arguments[0], whole)
         bits = builder.shl(builder.add(bits, ir.Constant(whole, 127)), ir.Constant(whole, 23))
@@ -68,10 +70,10 @@ def _power_of_two(typing_context: Any, shifted: Any) -> Any:
 
 
 @intrinsic
-def lengthened(typing_context: Any, short: Any) -> Any:
+def lengthened(_context: Any, _short: Any) -> Any:
     """Read a bfloat16, given as its 16 bits, as a float32."""
 
-    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def build(_: Any, builder: Any, __: Any, arguments: Any) -> Any:
         whole = ir.IntType(32)
         bits = builder.shl(builder.zext(arguments[0], whole), ir.Constant(whole, 16))
         return builder.bitcast(bits, ir.FloatType())
@@ -80,13 +82,13 @@ def lengthened(typing_context: Any, short: Any) -> Any:
 
 
 @intrinsic
-def shortened(typing_context: Any, value: Any, place: Any, seed: Any) -> Any:
+def shortened(_context: Any, _value: Any, _place: Any, _seed: Any) -> Any:
     """Round a float32 to the 16 bits of a bfloat16, up or down at random, so that small changes add up.
 
     The random bits are a hash of place and seed.
     """
 
-    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def build(_: Any, builder: Any, __: Any, arguments: Any) -> Any:
         whole = ir.IntType(32)
 
         def number(constant: int) -> Any:
@@ -104,7 +106,7 @@ def shortened(typing_context: Any, value: Any, place: Any, seed: Any) -> Any:
 
 
 @careful
-def exponential(value: float) -> float:
+def exponential(value: Number) -> Number:
     """Compute the exponential of a number of zero or less, to about one unit of float32."""
     value = max(value, _LOWEST)
     shifted = value * _PER_LOGARITHM + _ROUNDER
@@ -112,11 +114,11 @@ def exponential(value: float) -> float:
     rest = (value - whole * _LOGARITHM) - whole * _LOGARITHM_REST
     series = _E5 + rest * (_E6 + rest * _E7)
     series = ONE + rest * (ONE + rest * (_E2 + rest * (_E3 + rest * (_E4 + rest * series))))
-    return series * _power_of_two(shifted)
+    return series * _power_of_two(shifted)  # type: ignore[call-arg]
 
 
 @careful
-def tangent(value: float) -> float:
+def tangent(value: Number) -> Number:
     """Compute the hyperbolic tangent to a relative error of 4e-7."""
     value = min(max(value, -_FLAT), _FLAT)
     square = value * value
@@ -126,7 +128,7 @@ def tangent(value: float) -> float:
 
 
 @fast
-def exponentials(scores: Floats, top: float, out: Floats) -> float:
+def exponentials(scores: Floats, top: Number, out: Floats) -> Number:
     """Write exp(scores − top) and return the sum."""
     total = ZERO
     for node in range(scores.size):
@@ -137,7 +139,8 @@ def exponentials(scores: Floats, top: float, out: Floats) -> float:
 
 
 @fast
-def largest(scores: Floats) -> float:
+def largest(scores: Floats) -> Number:
+    """Find the largest score."""
     top = scores[0]
     for node in range(scores.size):
         top = max(top, scores[node])

@@ -112,7 +112,8 @@ class Checkpoints:
             return Progress(records, None if best is None else Learned.from_arrays(best), manifest["best_epoch"])
         except (KeyError, TypeError, json.JSONDecodeError, FileNotFoundError) as error:
             raise ValueError(
-                f"Expected a checkpoint in {self._folder}, but it is damaged: {error!r}. Remove the folder to start anew."
+                f"Expected a checkpoint in {self._folder}, but it is damaged: {error!r}. "
+                "Remove the folder to start anew."
             ) from error
 
     def _refuse_others(self, found: Mapping[str, Any]) -> None:

@@ -52,11 +52,11 @@ class SubtreeSums:
     def __call__(self, values: torch.Tensor) -> torch.Tensor:
         """Add up, for each node, the values of the nodes in its subtree, shape (n_rows, n_nodes)."""
         ordered = values if self._in_order else values[:, self._order]
-        levels = list(ordered.split(self._sizes, dim=1))
+        levels = list(torch.split(ordered, self._sizes, dim=1))
         for depth in range(len(levels) - 1, 0, -1):
             below, above, arity = levels[depth], levels[depth - 1], self._arities[depth - 1]
             if arity:
-                levels[depth - 1] = above + below.unflatten(1, (above.shape[1], arity)).sum(dim=2)
+                levels[depth - 1] = above + below.reshape(-1, above.shape[1], arity).sum(dim=2)
             else:
                 levels[depth - 1] = above.index_add(1, self._parents[depth - 1], below)
         sums = torch.cat(levels, dim=1)
@@ -130,7 +130,7 @@ def contrastive_loss(distances: torch.Tensor, labels: torch.Tensor, margin: floa
     >>> contrastive_loss(distances, torch.tensor([0, 0, 1]), margin=5.0)
     tensor(-3.)
     """
-    first, second = torch.triu_indices(*distances.shape, offset=1, device=distances.device)
+    first, second = torch.triu_indices(len(distances), len(distances), offset=1, device=distances.device)
     pairs = distances[first, second]
     same = labels[first] == labels[second]
     near, far = pairs[same], pairs[~same]
@@ -170,10 +170,8 @@ class _PairDistances(torch.autograd.Function):
     ) -> torch.Tensor:
         context.save_for_backward(X, Y, lengths)
         context.smoothness, context.absolute = smoothness, absolute
-        parts = [
-            _absolute(rows[:, None] - Y[None], smoothness, absolute) @ lengths for rows in X.split(_rows_at_a_time(Y))
-        ]
-        return torch.cat(parts)
+        parts = torch.split(X, _rows_at_a_time(Y))
+        return torch.cat([_absolute(rows[:, None] - Y[None], smoothness, absolute) @ lengths for rows in parts])
 
     @staticmethod
     def backward(context: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:

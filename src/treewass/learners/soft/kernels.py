@@ -8,7 +8,6 @@ the number of threads.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treewass.learners.soft.arithmetic import (
     HALF,
@@ -16,6 +15,7 @@ from treewass.learners.soft.arithmetic import (
     ZERO,
     Floats,
     Integers,
+    Number,
     Postings,
     exponentials,
     fast,
@@ -63,9 +63,9 @@ def word_sums(
 
 
 @loop
-def node_masses(parts: Floats, parents: Integers) -> NDArray[np.float32]:
+def node_masses(parts: Floats, parents: Integers) -> Floats:
     """Add up parts of shape (n_parts, n_documents, n_nodes), and then the subtrees, from the leaves to the root."""
-    sums = parts[0].copy()
+    sums: Floats = parts[0].copy()
     for part in range(1, parts.shape[0]):
         sums += parts[part]
     for document in range(sums.shape[0]):
@@ -76,9 +76,9 @@ def node_masses(parts: Floats, parents: Integers) -> NDArray[np.float32]:
 
 
 @loop
-def push_down(parts: Floats, parents: Integers) -> NDArray[np.float32]:
+def push_down(parts: Floats, parents: Integers) -> Floats:
     """Add up parts of a gradient by subtree masses, and then the ancestors': the gradient by the words' masses."""
-    slopes = parts[0].copy()
+    slopes: Floats = parts[0].copy()
     for part in range(1, parts.shape[0]):
         slopes += parts[part]
     for document in range(slopes.shape[0]):
@@ -89,7 +89,7 @@ def push_down(parts: Floats, parents: Integers) -> NDArray[np.float32]:
 
 
 @inner
-def _absolute(value: float, smoothness: float, huber: bool) -> float:
+def _absolute(value: Number, smoothness: Number, huber: bool) -> Number:
     """Compute a smooth absolute value in float64."""
     if huber:
         return np.sqrt(value * value + 1 / (smoothness * smoothness)) - 1 / smoothness
@@ -98,9 +98,9 @@ def _absolute(value: float, smoothness: float, huber: bool) -> float:
 
 @loop
 def leaf_distances(
-    bounds: Integers, documents: Integers, masses: Floats, lengths: Floats, n_documents: int, smoothness: float,
+    bounds: Integers, documents: Integers, masses: Floats, lengths: Floats, n_documents: int, smoothness: Number,
     huber: bool,
-) -> NDArray[np.float64]:  # fmt: skip
+) -> Floats:  # fmt: skip
     """Compute the words' part of all distances: a word costs the square of the number of documents it is in."""
     distances = np.zeros((n_documents, n_documents))
     alone = np.zeros(n_documents)
@@ -126,7 +126,7 @@ def cross_leaf_distances(
     queries: Rows,
     postings: Rows,
     lengths: Floats,
-    smoothness: float,
+    smoothness: Number,
     huber: bool,
     start: int,
     stop: int,
@@ -154,7 +154,7 @@ def cross_leaf_distances(
 
 
 @fast
-def _tangent_distance(one: Floats, other: Floats, lengths: Floats, smoothness: float, slopes: Floats) -> float:
+def _tangent_distance(one: Floats, other: Floats, lengths: Floats, smoothness: Number, slopes: Floats) -> Number:
     """Sum lengths × x tanh(αx/2) and write the derivatives."""
     half = HALF * smoothness
     total = ZERO
@@ -168,7 +168,7 @@ def _tangent_distance(one: Floats, other: Floats, lengths: Floats, smoothness: f
 
 
 @fast
-def _huber_distance(one: Floats, other: Floats, lengths: Floats, smoothness: float, slopes: Floats) -> float:
+def _huber_distance(one: Floats, other: Floats, lengths: Floats, smoothness: Number, slopes: Floats) -> Number:
     """Sum lengths × (√(x² + 1/α²) − 1/α), written without a difference, and write the derivatives."""
     least = ONE / smoothness
     total = ZERO
@@ -182,7 +182,7 @@ def _huber_distance(one: Floats, other: Floats, lengths: Floats, smoothness: flo
 
 
 @inner
-def _distance(one: Floats, other: Floats, lengths: Floats, absolute: tuple[float, bool], slopes: Floats) -> float:
+def _distance(one: Floats, other: Floats, lengths: Floats, absolute: tuple[Number, bool], slopes: Floats) -> Number:
     smoothness, huber = absolute
     if huber:
         return _huber_distance(one, other, lengths, smoothness, slopes)
@@ -190,7 +190,7 @@ def _distance(one: Floats, other: Floats, lengths: Floats, absolute: tuple[float
 
 
 @fast
-def _add_times(target: Floats, values: Floats, weight: float) -> None:
+def _add_times(target: Floats, values: Floats, weight: Number) -> None:
     for node in range(values.size):
         target[node] += weight * values[node]
 
@@ -201,13 +201,13 @@ def pair_losses(
     leaves: Floats,
     labels: Integers,
     lengths: Floats,
-    absolute: tuple[float, bool],
-    margin: float,
-    weights: tuple[float, float],
+    absolute: tuple[Number, bool],
+    margin: Number,
+    weights: tuple[Number, Number],
     part: int,
     n_parts: int,
     gradient: Floats,
-) -> float:
+) -> Number:
     """Sum the contrastive loss over every n-th document's pairs with later ones, and its gradient by node mass.
 
     Documents of one label add the first weight times their distance to the loss, others take off the second times the
@@ -234,7 +234,7 @@ def pair_losses(
 
 @loop
 def pair_distances(
-    queries: Floats, masses: Floats, lengths: Floats, absolute: tuple[float, bool], start: int, stop: int, out: Floats
+    queries: Floats, masses: Floats, lengths: Floats, absolute: tuple[Number, bool], start: int, stop: int, out: Floats
 ) -> None:
     """Add the internal nodes' part of the smooth distances of the queries from `start` to `stop` to `out`."""
     slopes = np.empty(masses.shape[1], np.float32)

@@ -52,7 +52,7 @@ class Adam:
         if self._settings.updates == "dense":
             idle = self.seen.clone()
             idle[rows] = False
-            for some in idle.nonzero()[:, 0].split(_ROWS):
+            for some in torch.split(idle.nonzero()[:, 0], _ROWS):
                 self._update(some, torch.zeros_like(self.values[some]))
 
     def _update(self, rows: torch.Tensor, gradient: torch.Tensor) -> None:

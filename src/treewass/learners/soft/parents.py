@@ -68,7 +68,8 @@ class _Projection(torch.autograd.Function):
         (slopes,) = context.saved_tensors
         weighted = slopes * gradients[0]
         means = weighted.sum(dim=-1, keepdim=True) / slopes.sum(dim=-1, keepdim=True)
-        return weighted - slopes * means
+        result: torch.Tensor = weighted - slopes * means
+        return result
 
 
 class _Sparsemax(_Projection):

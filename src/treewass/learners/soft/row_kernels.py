@@ -12,6 +12,7 @@ from treewass.learners.soft.arithmetic import (
     ZERO,
     Floats,
     Integers,
+    Number,
     Postings,
     exponentials,
     fast,
@@ -25,7 +26,7 @@ from treewass.search.kernels.compiling import inner
 __all__ = ["gradient_norms", "update_rows", "update_short_rows"]
 
 Softmax = tuple[Floats, Floats]  # of each word of a batch: the largest score, one over the sum of exponentials
-Step = tuple[float, float, float, float]  # factor of the gradient, rate, factor of the root mean square, least divisor
+Step = tuple[Number, Number, Number, Number]  # of gradient, rate, of spread, least divisor
 
 _FIRST_DECAY, _SECOND_DECAY = np.float32(0.9), np.float32(0.999)
 _FIRST_REST, _SECOND_REST = np.float32(0.1), np.float32(0.001)
@@ -34,8 +35,8 @@ _FIRST_REST, _SECOND_REST = np.float32(0.1), np.float32(0.001)
 @fast
 def _row_gradient(
     row: Floats,
-    top: float,
-    factor: float,
+    top: Number,
+    factor: Number,
     documents: Integers,
     masses: Floats,
     slopes: Floats,
@@ -58,7 +59,7 @@ def _row_gradient(
 
 
 @fast
-def _adam(row: Floats, first: Floats, second: Floats, gradient: Floats, step: Step) -> float:
+def _adam(row: Floats, first: Floats, second: Floats, gradient: Floats, step: Step) -> Number:
     """Take one step of Adam on a row; return the sum of its squares, not a number if any value is."""
     factor, rate, spread, least = step
     squares = ZERO
@@ -139,10 +140,10 @@ def update_short_rows(
 @fast
 def _read_short(short: Integers, out: Floats) -> None:
     for node in range(out.size):
-        out[node] = lengthened(short[node])
+        out[node] = lengthened(short[node])  # type: ignore[call-arg]
 
 
 @fast
 def _write_short(values: Floats, out: Integers, seed: int) -> None:
     for node in range(values.size):
-        out[node] = shortened(values[node], node, seed)
+        out[node] = shortened(values[node], node, seed)  # type: ignore[call-arg]

@@ -25,15 +25,30 @@ class Engine(Protocol):
     """What takes steps: `CompiledEngine` or `TorchEngine`."""
 
     @property
-    def scores(self) -> NDArray[Any]: ...
+    def scores(self) -> NDArray[Any]:
+        """The scores, shape (n_words, n_nodes)."""
+
     @property
-    def steps(self) -> int: ...
-    def loss(self, batch: Batch) -> float: ...
-    def step(self, batch: Batch) -> float: ...
-    def state(self) -> dict[str, NDArray[Any]]: ...
-    def restore(self, state: dict[str, NDArray[Any]], steps: int) -> None: ...
-    def learned_lengths(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None: ...
-    def learned_parents(self) -> NDArray[np.int64] | None: ...
+    def steps(self) -> int:
+        """Number of steps taken."""
+
+    def loss(self, batch: Batch) -> float:
+        """Compute the contrastive loss of a batch."""
+
+    def step(self, batch: Batch) -> float:
+        """Compute the loss of a batch and take one step; not a number if any score becomes one."""
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return all arrays that a later step depends on, by name."""
+
+    def restore(self, state: dict[str, NDArray[Any]], steps: int) -> None:
+        """Take over the arrays of `state` after so many steps."""
+
+    def learned_lengths(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """Return the lengths of internal edges and of the words' edges, where they are learned."""
+
+    def learned_parents(self) -> NDArray[np.int64] | None:
+        """Return the most probable parent of each internal node, where they are learned; -1 for the root."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,10 +198,8 @@ def _epoch(engine: Engine, run: Run, epoch: int) -> EpochRecord:
     validation_loss = validation_error = None
     if run.validation is not None:
         batches = validation_batches(run.validation, schedule.batch_size, run.mass, schedule.seed)
-        validation = [
-            _finite(engine.loss(batch), run, epoch, number, "validation ") for number, batch in enumerate(batches, 1)
-        ]
-        validation_loss = float(np.mean(validation))
+        found = ((engine.loss(batch), number) for number, batch in enumerate(batches, start=1))
+        validation_loss = float(np.mean([_finite(loss, run, epoch, number, "validation ") for loss, number in found]))
         validation_error = None if run.error is None else run.error(engine)
     seconds = time.perf_counter() - start
     return EpochRecord(run.name, epoch, float(np.mean(losses)), validation_loss, validation_error, seconds)

@@ -1,0 +1,228 @@
+"""``treewass bench train``: the cost of a step of the paper's learner beside its algorithm 1 with dense matrices."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treewass.bench.rows import Row, Value
+from treewass.learners.soft.batches import LabelledDocuments, batches_of_epoch
+from treewass.learners.soft.compiled_engine import CompiledEngine
+from treewass.learners.soft.settings import LossSettings, StepSettings
+from treewass.trees.shapes import perfect_tree
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from treewass.trees.tree import Tree
+
+__all__ = ["CASES", "bench_train", "learning_documents", "random_scores"]
+
+CASES = ("dense", "memory", "vocabulary", "depth", "ablation")
+_ARITY, _DEPTH, _BATCH = 5, 5, 100
+_VOCABULARIES = ((10_000, 5), (30_000, 5), (100_000, 5), (1_000_000, 3))
+_DEPTHS = (3, 4, 5)
+_REUTERS_DOCUMENTS, _REUTERS_WORDS, _REUTERS_LENGTH = 5485, 19_512, 40
+_ROUND = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How large a measurement is: REUTERS by default, a toy with `quick`."""
+
+    repetitions: int = 3
+    steps: int = 20
+    depth: int = _DEPTH
+    quick: bool = False
+
+
+def bench_train(
+    cases: Sequence[str] = CASES, data: str | os.PathLike[str] | None = None, quick: bool = False
+) -> Iterator[Row]:
+    """Measure training by the paper's learner.
+
+    Parameters
+    ----------
+    cases : sequence of {"dense", "memory", "vocabulary", "depth", "ablation"}
+        Seconds of a step beside the dense form of algorithm 1, and beside a loop over pairs; peak memory; seconds
+        against the number of words, and against the depth of the tree; what learning lengths and the tree does.
+    data : path-like, optional
+        Folder of the text sets, for REUTERS and TWITTER; that of the variable TREEWASS_DATA by default.
+    quick : bool, default=False
+        Small generated documents and a small tree; for tests.
+
+    Yields
+    ------
+    Row
+    """
+    unknown = [case for case in cases if case not in CASES]
+    if unknown:
+        raise ValueError(f"Expected cases among {', '.join(CASES)}, got {', '.join(unknown)}.")
+    size = Size(1, 3, 2, quick=True) if quick else Size()
+    if "dense" in cases:
+        yield from _dense(size, data)
+    if "memory" in cases:
+        from treewass.bench.train_memory import memory_rows
+
+        yield from memory_rows(size.depth, None if quick else data, quick)
+    if "vocabulary" in cases:
+        yield from _vocabulary(size)
+    if "depth" in cases:
+        yield from _depths(size, data)
+    if "ablation" in cases:
+        from treewass.bench.train_ablation import ablation_rows
+
+        yield from ablation_rows(data, quick)
+
+
+def learning_documents(data: str | os.PathLike[str] | None, quick: bool) -> tuple[LabelledDocuments, str]:
+    """Return the training documents of REUTERS and their name, or a few generated ones.
+
+    Parameters
+    ----------
+    data : path-like, optional
+        Folder of the text sets.
+    quick : bool
+        Whether to generate some.
+    """
+    from treewass.documents.histograms import to_histograms
+
+    if quick:
+        return _generated(300, 400, 10), "generated"
+    from treewass.bench.datasets import load_set
+
+    split = load_set("reuters", data).split(0)
+    rows = np.flatnonzero(np.diff(split.X_train.indptr))
+    labels = np.unique(split.y_train, return_inverse=True)[1][rows]
+    return LabelledDocuments(to_histograms(split.X_train[rows]), labels.astype(np.int64)), "reuters"
+
+
+def _generated(n_documents: int, n_words: int, length: int) -> LabelledDocuments:
+    """Make documents of random words, whose frequencies fall as one over their rank."""
+    from treewass.documents.histograms import to_histograms
+    from treewass.documents.synthetic import make_documents
+
+    counts, labels = make_documents(n_documents, n_words=n_words, words_per_document=length, n_classes=8)
+    rows = np.flatnonzero(np.diff(counts.indptr))
+    return LabelledDocuments(to_histograms(counts[rows]), np.asarray(labels, dtype=np.int64)[rows])
+
+
+def random_scores(n_words: int, tree: Tree) -> NDArray[np.float32]:
+    """Draw scores to start from, as the learner does.
+
+    Parameters
+    ----------
+    n_words : int
+    tree : Tree
+
+    Returns
+    -------
+    ndarray of float32, shape (n_words, n_nodes)
+    """
+    scores = np.random.default_rng(0).standard_normal((n_words, tree.n_nodes), dtype=np.float32)
+    scores *= np.float32(0.1)
+    return scores
+
+
+def _dense(size: Size, data: str | os.PathLike[str] | None) -> Iterator[Row]:
+    """Time ours and algorithm 1 in turns, on the same batches and one thread."""
+    from threadpoolctl import threadpool_limits
+
+    from treewass.bench.train_baselines import DenseAlgorithm, PairLoop, one_torch_thread
+
+    documents, name = learning_documents(data, size.quick)
+    tree = perfect_tree(_ARITY, size.depth)
+    start = random_scores(documents.histograms.shape[1], tree)
+    ours = {
+        updates: CompiledEngine(tree, start.copy(), LossSettings(), StepSettings(updates=updates))
+        for updates in ("sparse", "dense")
+    }
+    with one_torch_thread(), threadpool_limits(limits=1):
+        dense, loop = DenseAlgorithm(tree, start.copy()), PairLoop(tree, start.copy())
+        batches = list(batches_of_epoch(documents, _BATCH, 5.0, 0, 1))
+        for engine in ours.values():
+            engine.step(batches[0])  # compiles
+        times: dict[str, list[float]] = {"sparse": [], "dense": [], "algorithm": [], "loop": []}
+        for repetition in range(size.repetitions):
+            some = batches[1 + repetition :: size.repetitions][:_ROUND]
+            for updates, engine in ours.items():
+                times[updates] += [_seconds(partial(engine.step, batch)) for batch in some]
+            times["algorithm"].append(_seconds(partial(dense.step, some[0])))
+            times["loop"].append(loop.seconds_of_a_step(some[0]))
+    seconds = {kind: float(np.median(found)) for kind, found in times.items()}
+    case: dict[str, Value] = {"case": "dense", "set": name, "words": start.shape[0], "nodes": tree.n_nodes}
+    protocol = (
+        f"median of {len(times['sparse'])} steps of ours and {size.repetitions} of the others, in turns, batches of "
+        f"{_BATCH} documents, one thread, float32; algorithm 1: the inverse computed once outside the loop, one softmax, "
+        "one product with it and one for all documents, all pairs at once, torch autograd and Adam; the loop over pairs: "
+        "forward and backward of a few pairs times the number of pairs, and the product once, without its gradient"
+    )
+    for rival, title in (("algorithm", "algorithm 1, dense"), ("loop", "loop over pairs, extrapolated")):
+        for updates in ours:
+            measures: dict[str, Value] = {
+                "our_seconds": _short(seconds[updates]),
+                "their_seconds": _short(seconds[rival]),
+                "ratio": _short(seconds[rival] / seconds[updates]),
+            }
+            yield Row("train", {**case, "against": title, "updates": updates}, measures, protocol)
+
+
+def _vocabulary(size: Size) -> Iterator[Row]:
+    """Time steps on the same documents while words that none of them holds are added."""
+    cases = ((500, 2), (1000, 2)) if size.quick else _VOCABULARIES
+    for n_words, depth in cases:
+        documents = _generated(500, min(n_words, _REUTERS_WORDS), _REUTERS_LENGTH)
+        widened = _widened(documents, n_words)
+        tree = perfect_tree(_ARITY, depth)
+        engine = CompiledEngine(tree, random_scores(n_words, tree), LossSettings(), StepSettings())
+        yield _step_row("vocabulary", engine, widened, size, {"words": n_words, "nodes": tree.n_nodes})
+        del engine
+
+
+def _depths(size: Size, data: str | os.PathLike[str] | None) -> Iterator[Row]:
+    """Time steps on trees of several depths."""
+    documents, name = learning_documents(data, size.quick)
+    for depth in (1, 2) if size.quick else _DEPTHS:
+        tree = perfect_tree(_ARITY, depth)
+        n_words = documents.histograms.shape[1]
+        engine = CompiledEngine(tree, random_scores(n_words, tree), LossSettings(), StepSettings())
+        yield _step_row("depth", engine, documents, size, {"set": name, "words": n_words, "nodes": tree.n_nodes})
+
+
+def _step_row(
+    kind: str, engine: CompiledEngine, documents: LabelledDocuments, size: Size, case: dict[str, Value]
+) -> Row:
+    batches = list(batches_of_epoch(documents, _BATCH, 5.0, 0, 1))
+    engine.step(batches[0])
+    chosen = [batches[step % len(batches)] for step in range(size.steps)]
+    times = [_seconds(partial(engine.step, batch)) for batch in chosen]
+    words = float(np.mean([batch.words.size for batch in chosen]))
+    measures: dict[str, Value] = {"batch_words": round(words), "step_seconds": _short(float(np.median(times)))}
+    protocol = f"median of {size.steps} steps, batches of {_BATCH} documents, row-sparse Adam, one thread"
+    return Row("train", {"case": kind, **case}, measures, protocol)
+
+
+def _widened(documents: LabelledDocuments, n_words: int) -> LabelledDocuments:
+    """Spread the words over a larger vocabulary."""
+    from scipy.sparse import csr_array
+
+    counts = documents.histograms
+    places = np.sort(np.random.default_rng(0).permutation(n_words)[: counts.shape[1]])
+    wide = csr_array((counts.data, places[counts.indices], counts.indptr), shape=(counts.shape[0], n_words))
+    return LabelledDocuments(wide, documents.labels)
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.4g}")
+
+
+def _seconds(work: Callable[[], Any]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start

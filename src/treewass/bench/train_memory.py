@@ -1,0 +1,73 @@
+"""The memory of training by the paper's learner: the peak of a process that does nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+
+from treewass.bench.rows import Row, Value
+
+__all__ = ["measure_memory", "memory_rows"]
+
+_STEPS = 20
+_STATES = ("float32", "bfloat16")
+
+
+def memory_rows(depth: int, data: str | os.PathLike[str] | None, quick: bool) -> Iterator[Row]:
+    """Measure the peak memory of training, each case in a process of its own.
+
+    Parameters
+    ----------
+    depth : int
+        Of the perfect 5-ary tree.
+    data : path-like, optional
+        Folder of the text sets.
+    quick : bool
+        Small generated documents.
+
+    Yields
+    ------
+    Row
+    """
+    for state in _STATES:
+        folder = None if data is None else os.fspath(data)
+        call = f"measure_memory({depth}, {folder!r}, {quick}, {state!r})"
+        call = f"from treewass.bench.train_memory import measure_memory; {call}"
+        done = subprocess.run([sys.executable, "-c", call], capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise ValueError(f"Expected a measurement from another process, it failed: {done.stderr[-500:]}")
+        found = json.loads(done.stdout)
+        measures: dict[str, Value] = {
+            "held_megabytes": round(found["held"] / 1e6, 1),
+            "peak_megabytes": round(found["peak"] / 1e6, 1),
+            "ratio": round(found["peak"] / found["held"], 3),
+        }
+        protocol = (
+            f"{_STEPS} steps in a process of its own: peak resident memory of the whole process, Python and libraries "
+            "included, over that of the scores and the state of Adam"
+        )
+        yield Row("train", {"case": "memory", "set": found["set"], "state": state}, measures, protocol)
+
+
+def measure_memory(depth: int, data: str | None, quick: bool, state: str) -> None:
+    """Train for some steps and print the peak of this process, as JSON."""
+    import resource
+
+    from treewass.bench.train import learning_documents, random_scores
+    from treewass.learners.soft.batches import batches_of_epoch
+    from treewass.learners.soft.compiled_engine import CompiledEngine
+    from treewass.learners.soft.settings import LossSettings, StepSettings
+    from treewass.trees.shapes import perfect_tree
+
+    documents, name = learning_documents(data, quick)
+    tree = perfect_tree(5, depth)
+    scores = random_scores(documents.histograms.shape[1], tree)
+    engine = CompiledEngine(tree, scores, LossSettings(), StepSettings(state=state))
+    for _, batch in zip(range(_STEPS), batches_of_epoch(documents, 100, 5.0, 0, 1), strict=False):
+        engine.step(batch)
+    held = sum(engine.state()[array].nbytes for array in ("scores", "first", "second"))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    sys.stdout.write(json.dumps({"held": held, "peak": peak, "set": name}))
