@@ -159,8 +159,8 @@ def _dense(size: Size, data: str | os.PathLike[str] | None) -> Iterator[Row]:
     case: dict[str, Value] = {"case": "dense", "set": name, "words": start.shape[0], "nodes": tree.n_nodes}
     protocol = (
         f"median of {len(times['sparse'])} steps of ours and {size.repetitions} of the others, in turns, batches of "
-        f"{_BATCH} documents, one thread, float32; algorithm 1: the inverse computed once outside the loop, one softmax, "
-        "one product with it and one for all documents, all pairs at once, torch autograd and Adam; the loop over pairs: "
+        f"{_BATCH} documents, one thread, float32; algorithm 1: the inverse computed once outside the loop, one "
+        "softmax, one product with it, one for all documents, all pairs at once, autograd and Adam; the loop over pairs: "
         "forward and backward of a few pairs times the number of pairs, and the product once, without its gradient"
     )
     for rival, title in (("algorithm", "algorithm 1, dense"), ("loop", "loop over pairs, extrapolated")):
