@@ -11,7 +11,12 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from treewass import EmptyDocumentWarning, ProfileTreeWasserstein, TreeWassersteinClassifier
+from treewass import (
+    EmptyDocumentWarning,
+    ProfileTreeWasserstein,
+    SupervisedTreeWasserstein,
+    TreeWassersteinClassifier,
+)
 from treewass.learners import bow_metric
 
 TEXTS = [
@@ -34,7 +39,9 @@ CLASSIFIERS = [
 
 
 @pytest.mark.filterwarnings("ignore::treewass.exceptions.EmptyDocumentWarning")
-@parametrize_with_checks([ProfileTreeWasserstein(), *CLASSIFIERS])
+@parametrize_with_checks(
+    [ProfileTreeWasserstein(), SupervisedTreeWasserstein(arity=2, depth=2, epochs=2), *CLASSIFIERS]
+)
 def test_estimator_check(estimator, check):
     check(estimator)
 

@@ -147,7 +147,8 @@ def _dense(size: Size, data: str | os.PathLike[str] | None) -> Iterator[Row]:
         dense, loop = DenseAlgorithm(tree, start.copy()), PairLoop(tree, start.copy())
         batches = list(batches_of_epoch(documents, _BATCH, 5.0, 0, 1))
         for engine in ours.values():
-            engine.step(batches[0])  # compiles
+            for batch in batches:
+                engine.step(batch)  # compiles, and gives every word running means
         times: dict[str, list[float]] = {"sparse": [], "dense": [], "algorithm": [], "loop": []}
         for repetition in range(size.repetitions):
             some = batches[1 + repetition :: size.repetitions][:_ROUND]
@@ -160,7 +161,7 @@ def _dense(size: Size, data: str | os.PathLike[str] | None) -> Iterator[Row]:
     protocol = (
         f"median of {len(times['sparse'])} steps of ours and {size.repetitions} of the others, in turns, batches of "
         f"{_BATCH} documents, one thread, float32; algorithm 1: the inverse computed once outside the loop, one "
-        "softmax, one product with it, one for all documents, all pairs at once, autograd and Adam; the loop over pairs: "
+        "softmax, one product with it, one for all documents, all pairs at once, autograd and Adam; the loop: "
         "forward and backward of a few pairs times the number of pairs, and the product once, without its gradient"
     )
     for rival, title in (("algorithm", "algorithm 1, dense"), ("loop", "loop over pairs, extrapolated")):

@@ -12,8 +12,8 @@ from treewass.bench.rows import Row, Value
 
 __all__ = ["measure_memory", "memory_rows"]
 
-_STEPS = 20
-_STATES = ("float32", "bfloat16")
+_EPOCHS = 2
+_BYTES = {"float32": 4, "bfloat16": 2}
 
 
 def memory_rows(depth: int, data: str | os.PathLike[str] | None, quick: bool) -> Iterator[Row]:
@@ -32,7 +32,7 @@ def memory_rows(depth: int, data: str | os.PathLike[str] | None, quick: bool) ->
     ------
     Row
     """
-    for state in _STATES:
+    for state in _BYTES:
         folder = None if data is None else os.fspath(data)
         call = f"measure_memory({depth}, {folder!r}, {quick}, {state!r})"
         call = f"from treewass.bench.train_memory import measure_memory; {call}"
@@ -46,28 +46,22 @@ def memory_rows(depth: int, data: str | os.PathLike[str] | None, quick: bool) ->
             "ratio": round(found["peak"] / found["held"], 3),
         }
         protocol = (
-            f"{_STEPS} steps in a process of its own: peak resident memory of the whole process, Python and libraries "
-            "included, over that of the scores and the state of Adam"
+            f"fit with {_EPOCHS} epochs and validation in a process of its own: peak resident memory of the process, "
+            "Python, libraries, documents and the best scores included, over that of scores and the state of Adam"
         )
         yield Row("train", {"case": "memory", "set": found["set"], "state": state}, measures, protocol)
 
 
 def measure_memory(depth: int, data: str | None, quick: bool, state: str) -> None:
-    """Train for some steps and print the peak of this process, as JSON."""
+    """Fit and print the peak of this process, as JSON."""
     import resource
 
-    from treewass.bench.train import learning_documents, random_scores
-    from treewass.learners.soft.batches import batches_of_epoch
-    from treewass.learners.soft.compiled_engine import CompiledEngine
-    from treewass.learners.soft.settings import LossSettings, StepSettings
-    from treewass.trees.shapes import perfect_tree
+    from treewass.bench.train import learning_documents
+    from treewass.learners.stw import SupervisedTreeWasserstein
 
     documents, name = learning_documents(data, quick)
-    tree = perfect_tree(5, depth)
-    scores = random_scores(documents.histograms.shape[1], tree)
-    engine = CompiledEngine(tree, scores, LossSettings(), StepSettings(state=state))
-    for _, batch in zip(range(_STEPS), batches_of_epoch(documents, 100, 5.0, 0, 1), strict=False):
-        engine.step(batch)
-    held = sum(engine.state()[array].nbytes for array in ("scores", "first", "second"))
+    learner = SupervisedTreeWasserstein(depth=depth, epochs=_EPOCHS, state=state)
+    learner.fit(documents.histograms, documents.labels)
+    held = learner.scores_.size * (4 + 2 * _BYTES[state])
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     sys.stdout.write(json.dumps({"held": held, "peak": peak, "set": name}))
