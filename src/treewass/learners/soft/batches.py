@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-__all__ = ["Batch", "LabelledDocuments", "batches_of_epoch", "validation_batches"]
+__all__ = ["Batch", "LabelledDocuments", "batches_of_epoch", "rows_of_epoch", "validation_batches"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +69,14 @@ class Batch:
 
     @classmethod
     def of(cls, documents: LabelledDocuments, mass: float) -> Batch:
-        """Turn documents around: from words of documents to documents of words."""
-        columns = documents.histograms.tocsc()
-        words = np.flatnonzero(np.diff(columns.indptr))
-        bounds = np.append(columns.indptr[words], columns.indptr[-1]).astype(np.int64)
-        masses = (mass * columns.data).astype(np.float32)
-        return cls(words.astype(np.int64), bounds, columns.indices.astype(np.int64), masses, documents.labels)
+        """Turn documents around: from words of documents to documents of words, in time that no vocabulary adds to."""
+        rows = documents.histograms
+        order = np.argsort(rows.indices, kind="stable")  # documents stay in order within a word
+        words = rows.indices[order].astype(np.int64)
+        bounds = np.append(np.flatnonzero(np.diff(words, prepend=-1)), words.size).astype(np.int64)
+        document_of = np.repeat(np.arange(len(documents)), np.diff(rows.indptr))
+        masses = (mass * rows.data[order]).astype(np.float32)
+        return cls(words[bounds[:-1]], bounds, document_of[order], masses, documents.labels)
 
     @property
     def n_documents(self) -> int:
@@ -114,9 +116,20 @@ def batches_of_epoch(
     ------
     Batch
     """
-    order = np.random.default_rng([seed, epoch]).permutation(len(documents))
-    for rows in np.array_split(order, max(1, round(len(documents) / batch_size))):
-        yield Batch.of(documents.rows(np.sort(rows)), mass)
+    for rows in rows_of_epoch(len(documents), batch_size, seed, epoch):
+        yield Batch.of(documents.rows(rows), mass)
+
+
+def rows_of_epoch(n_documents: int, batch_size: int, seed: int, epoch: int) -> list[NDArray[np.intp]]:
+    """Choose the documents of each batch of an epoch.
+
+    Examples
+    --------
+    >>> sorted(row for rows in rows_of_epoch(5, 2, seed=0, epoch=1) for row in rows.tolist())
+    [0, 1, 2, 3, 4]
+    """
+    order = np.random.default_rng([seed, epoch]).permutation(n_documents)
+    return [np.sort(rows) for rows in np.array_split(order, max(1, round(n_documents / batch_size)))]
 
 
 def validation_batches(documents: LabelledDocuments, batch_size: int, mass: float, seed: int) -> Iterator[Batch]:
