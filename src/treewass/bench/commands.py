@@ -113,7 +113,7 @@ def train_command(
     as_json: AsJson = False,
     cases: Annotated[
         str, typer.Option(help="What to measure, with commas.")
-    ] = "dense,memory,vocabulary,depth,ablation",
+    ] = "dense,memory,vocabulary,depth,variants,ablation",
     data: Annotated[str | None, typer.Option(help="Folder of the text sets; TREEWASS_DATA by default.")] = None,
 ) -> None:
     """Measure the paper's learner: a step beside algorithm 1, memory, growth with words and depth, its options."""

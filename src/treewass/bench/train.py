@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CASES", "bench_train", "learning_documents", "random_scores"]
 
-CASES = ("dense", "memory", "vocabulary", "depth", "ablation")
+CASES = ("dense", "memory", "vocabulary", "depth", "variants", "ablation")
 _ARITY, _DEPTH, _BATCH = 5, 5, 100
 _VOCABULARIES = ((10_000, 5), (30_000, 5), (100_000, 5), (1_000_000, 3))
 _DEPTHS = (3, 4, 5)
@@ -49,9 +49,10 @@ def bench_train(
 
     Parameters
     ----------
-    cases : sequence of {"dense", "memory", "vocabulary", "depth", "ablation"}
+    cases : sequence of {"dense", "memory", "vocabulary", "depth", "variants", "ablation"}
         Seconds of a step beside the dense form of algorithm 1, and beside a loop over pairs; peak memory; seconds
-        against the number of words, and against the depth of the tree; what learning lengths and the tree does.
+        against the number of words, and against the depth of the tree; errors of the variants of the distance; what
+        each option does.
     data : path-like, optional
         Folder of the text sets, for REUTERS and TWITTER; that of the variable TREEWASS_DATA by default.
     quick : bool, default=False
@@ -75,6 +76,10 @@ def bench_train(
         yield from _vocabulary(size)
     if "depth" in cases:
         yield from _depths(size, data)
+    if "variants" in cases:
+        from treewass.bench.train_variants import variant_rows
+
+        yield from variant_rows(data, quick)
     if "ablation" in cases:
         from treewass.bench.train_ablation import ablation_rows
 
@@ -210,8 +215,8 @@ def _step_row(
     words = float(np.mean([np.unique(documents.histograms[rows].indices).size for rows in chosen]))
     measures: dict[str, Value] = {"batch_words": round(words), "step_seconds": _short(float(np.median(times)))}
     protocol = (
-        f"median of {size.steps} steps, batches of {_BATCH} documents, row-sparse Adam, one thread; from sparse rows to "
-        "new scores"
+        f"median of {size.steps} steps, batches of {_BATCH} documents, row-sparse Adam, one thread; from sparse rows "
+        "to new scores"
     )
     return Row("train", {"case": kind, **case}, measures, protocol)
 

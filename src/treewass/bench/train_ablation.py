@@ -11,7 +11,7 @@ import numpy as np
 
 from treewass.bench.rows import Row, Value
 
-__all__ = ["ablation_rows"]
+__all__ = ["ablation_rows", "one_split"]
 
 _OPTIONS: tuple[dict[str, Any], ...] = (
     {},
@@ -46,7 +46,7 @@ def ablation_rows(data: str | os.PathLike[str] | None, quick: bool) -> Iterator[
     Row
         Means over seeds.
     """
-    X, y, Z, truth, name = _documents(data, quick)
+    X, y, Z, truth, name = one_split("twitter", data, quick)
     small = {"arity": 2, "depth": 1, "epochs": 2} if quick else {"depth": 3, "epochs": _EPOCHS}
     for option in _OPTIONS[3:4] if quick else _OPTIONS:
         found = [_fit({**small, **option, "random_state": seed}, X, y, Z, truth) for seed in range(_SEEDS)]
@@ -56,8 +56,8 @@ def ablation_rows(data: str | os.PathLike[str] | None, quick: bool) -> Iterator[
         measures["error_deviation"] = round(float(np.std([each["error_percent"] for each in found])), 3)
         told = ", ".join(f"{key}={value!r}" for key, value in option.items()) or "defaults"
         protocol = (
-            f"mean over {_SEEDS} seeds, 5-ary tree of depth 3, {_EPOCHS} epochs, else defaults; fall-back vote, k = 19; losses are "
-            "those of the epoch taken"
+            f"mean over {_SEEDS} seeds, 5-ary tree of depth 3, {_EPOCHS} epochs, else defaults; fall-back vote, k = 19; "
+            "losses are those of the epoch taken"
         )
         yield Row("train", {"case": "ablation", "set": name, "option": told}, measures, protocol)
 
@@ -83,8 +83,18 @@ def _fit(settings: dict[str, Any], X: Any, y: Any, Z: Any, truth: Any) -> dict[s
     }
 
 
-def _documents(data: str | os.PathLike[str] | None, quick: bool) -> tuple[Any, Any, Any, Any, str]:
-    """Return training and test documents of the first split of TWITTER, or generated ones."""
+def one_split(name: str, data: str | os.PathLike[str] | None, quick: bool) -> tuple[Any, Any, Any, Any, str]:
+    """Return training and test documents of the first split of a set, or generated ones, and the name.
+
+    Parameters
+    ----------
+    name : str
+        Of the set.
+    data : path-like, optional
+        Folder of the text sets.
+    quick : bool
+        Whether to generate some.
+    """
     if quick:
         from treewass.documents.synthetic import make_documents
 
@@ -92,5 +102,5 @@ def _documents(data: str | os.PathLike[str] | None, quick: bool) -> tuple[Any, A
         return counts[:60], labels[:60], counts[60:], labels[60:], "generated"
     from treewass.bench.datasets import load_set
 
-    split = load_set("twitter", data).split(0)
-    return split.X_train, split.y_train, split.X_test, split.y_test, "twitter"
+    split = load_set(name, data).split(0)
+    return split.X_train, split.y_train, split.X_test, split.y_test, name
