@@ -215,7 +215,7 @@ def _step_row(
     words = float(np.mean([np.unique(documents.histograms[rows].indices).size for rows in chosen]))
     measures: dict[str, Value] = {"batch_words": round(words), "step_seconds": _short(float(np.median(times)))}
     protocol = (
-        f"median of {size.steps} steps, batches of {_BATCH} documents, row-sparse Adam, one thread; from sparse rows "
+        f"median of {size.steps} steps, batches of {_BATCH} documents, row-sparse Adam, one thread; from rows "
         "to new scores"
     )
     return Row("train", {"case": kind, **case}, measures, protocol)

@@ -56,8 +56,8 @@ def ablation_rows(data: str | os.PathLike[str] | None, quick: bool) -> Iterator[
         measures["error_deviation"] = round(float(np.std([each["error_percent"] for each in found])), 3)
         told = ", ".join(f"{key}={value!r}" for key, value in option.items()) or "defaults"
         protocol = (
-            f"mean over {_SEEDS} seeds, 5-ary tree of depth 3, {_EPOCHS} epochs, else defaults; fall-back vote, k = 19; "
-            "losses are those of the epoch taken"
+            f"mean of {_SEEDS} seeds, 5-ary tree of depth 3, {_EPOCHS} epochs, else defaults; fall-back vote, k = 19. "
+            "Losses are those of the epoch taken"
         )
         yield Row("train", {"case": "ablation", "set": name, "option": told}, measures, protocol)
 
