@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 from treewass.bench.rows import Row, Value
 
@@ -54,8 +55,6 @@ def memory_rows(depth: int, data: str | os.PathLike[str] | None, quick: bool) ->
 
 def measure_memory(depth: int, data: str | None, quick: bool, state: str) -> None:
     """Fit and print the peak of this process, as JSON."""
-    import resource
-
     from treewass.bench.train import learning_documents
     from treewass.learners.stw import SupervisedTreeWasserstein
 
@@ -63,5 +62,14 @@ def measure_memory(depth: int, data: str | None, quick: bool, state: str) -> Non
     learner = SupervisedTreeWasserstein(depth=depth, epochs=_EPOCHS, state=state)
     learner.fit(documents.histograms, documents.labels)
     held = learner.scores_.size * (4 + 2 * _BYTES[state])
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    sys.stdout.write(json.dumps({"held": held, "peak": peak, "set": name}))
+    sys.stdout.write(json.dumps({"held": held, "peak": _peak(), "set": name}))
+
+
+def _peak() -> int:
+    """Return the largest resident memory of this process, in bytes; that of the parent does not count."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        return 1024 * int(status.read_text().split("VmHWM:")[1].split()[0])
+    import resource
+
+    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
