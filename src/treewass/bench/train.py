@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treewass.bench.rows import Row, Value
-from treewass.learners.soft.batches import Batch, LabelledDocuments, batches_of_epoch, rows_of_epoch
+from treewass.learners.soft.batches import LabelledDocuments, batches_of_epoch
 from treewass.learners.soft.compiled_engine import CompiledEngine
 from treewass.learners.soft.settings import LossSettings, StepSettings
 from treewass.trees.shapes import perfect_tree
@@ -26,11 +26,7 @@ __all__ = ["CASES", "bench_train", "learning_documents", "random_scores"]
 
 CASES = ("dense", "memory", "vocabulary", "depth", "variants", "ablation")
 _ARITY, _DEPTH, _BATCH = 5, 5, 100
-_VOCABULARIES = ((10_000, 5), (30_000, 5), (100_000, 5), (1_000_000, 3))
-_DEPTHS = (3, 4, 5)
-_LENGTH = 40  # words of a generated document, as in REUTERS
 _ROUND = 5
-_BATCHES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +34,6 @@ class Size:
     """How large a measurement is: REUTERS by default, a toy with `quick`."""
 
     repetitions: int = 3
-    rounds: int = 5
     depth: int = _DEPTH
     quick: bool = False
 
@@ -66,7 +61,7 @@ def bench_train(
     unknown = [case for case in cases if case not in CASES]
     if unknown:
         raise ValueError(f"Expected cases among {', '.join(CASES)}, got {', '.join(unknown)}.")
-    size = Size(1, 2, 2, quick=True) if quick else Size()
+    size = Size(1, 2, quick=True) if quick else Size()
     if "dense" in cases:
         yield from _dense(size, data)
     if "memory" in cases:
@@ -74,9 +69,13 @@ def bench_train(
 
         yield from memory_rows(size.depth, None if quick else data, quick)
     if "vocabulary" in cases:
-        yield from _vocabulary(size)
+        from treewass.bench.train_growth import vocabulary_rows
+
+        yield from vocabulary_rows(quick)
     if "depth" in cases:
-        yield from _depths(size, data)
+        from treewass.bench.train_growth import depth_rows
+
+        yield from depth_rows(data, quick)
     if "variants" in cases:
         from treewass.bench.train_variants import variant_rows
 
@@ -100,23 +99,16 @@ def learning_documents(data: str | os.PathLike[str] | None, quick: bool) -> tupl
     from treewass.documents.histograms import to_histograms
 
     if quick:
-        return _generated(300, 400, 10), "generated"
+        from treewass.documents.synthetic import make_documents
+
+        counts, labels = make_documents(300, n_words=400, words_per_document=10, n_classes=8)
+        return LabelledDocuments(to_histograms(counts), np.asarray(labels, dtype=np.int64)), "generated"
     from treewass.bench.datasets import load_set
 
     split = load_set("reuters", data).split(0)
     rows = np.flatnonzero(np.diff(split.X_train.indptr))
     labels = np.unique(split.y_train, return_inverse=True)[1][rows]
     return LabelledDocuments(to_histograms(split.X_train[rows]), labels.astype(np.int64)), "reuters"
-
-
-def _generated(n_documents: int, n_words: int, length: int) -> LabelledDocuments:
-    """Make documents of random words, whose frequencies fall as one over their rank."""
-    from treewass.documents.histograms import to_histograms
-    from treewass.documents.synthetic import make_documents
-
-    counts, labels = make_documents(n_documents, n_words=n_words, words_per_document=length, n_classes=8)
-    rows = np.flatnonzero(np.diff(counts.indptr))
-    return LabelledDocuments(to_histograms(counts[rows]), np.asarray(labels, dtype=np.int64)[rows])
 
 
 def random_scores(n_words: int, tree: Tree) -> NDArray[np.float32]:
@@ -178,60 +170,6 @@ def _dense(size: Size, data: str | os.PathLike[str] | None) -> Iterator[Row]:
                 "ratio": _short(seconds[rival] / seconds[updates]),
             }
             yield Row("train", {**case, "against": title, "updates": updates}, measures, protocol)
-
-
-def _vocabulary(size: Size) -> Iterator[Row]:
-    """Time steps on the same documents while words that none of them holds are added."""
-    cases = ((500, 2), (1000, 2)) if size.quick else _VOCABULARIES
-    for n_words, depth in cases:
-        documents = _generated(500, cases[0][0], _LENGTH)
-        widened = _widened(documents, n_words)
-        tree = perfect_tree(_ARITY, depth)
-        engine = CompiledEngine(tree, random_scores(n_words, tree), LossSettings(), StepSettings())
-        yield _step_row("vocabulary", engine, widened, size, {"words": n_words, "nodes": tree.n_nodes})
-        del engine
-
-
-def _depths(size: Size, data: str | os.PathLike[str] | None) -> Iterator[Row]:
-    """Time steps on trees of several depths."""
-    documents, name = learning_documents(data, size.quick)
-    for depth in (1, 2) if size.quick else _DEPTHS:
-        tree = perfect_tree(_ARITY, depth)
-        n_words = documents.histograms.shape[1]
-        engine = CompiledEngine(tree, random_scores(n_words, tree), LossSettings(), StepSettings())
-        yield _step_row("depth", engine, documents, size, {"set": name, "words": n_words, "nodes": tree.n_nodes})
-
-
-def _step_row(
-    kind: str, engine: CompiledEngine, documents: LabelledDocuments, size: Size, case: dict[str, Value]
-) -> Row:
-    chosen = rows_of_epoch(len(documents), _BATCH, 0, 1)[:_BATCHES]
-
-    def step(rows: NDArray[np.intp]) -> None:
-        engine.step(Batch.of(documents.rows(rows), 5.0))
-
-    step(chosen[0])
-    times = [[_seconds(partial(step, rows)) for rows in chosen] for _ in range(size.rounds)]
-    words = float(np.mean([np.unique(documents.histograms[rows].indices).size for rows in chosen]))
-    measures: dict[str, Value] = {
-        "batch_words": round(words),
-        "step_seconds": _short(float(np.min(times, axis=0).mean())),
-    }
-    protocol = (
-        f"mean over {_BATCHES} batches of {_BATCH} documents of the smallest of {size.rounds} times, row-sparse Adam, "
-        "one thread; from sparse rows to new scores"
-    )
-    return Row("train", {"case": kind, **case}, measures, protocol)
-
-
-def _widened(documents: LabelledDocuments, n_words: int) -> LabelledDocuments:
-    """Spread the words over a larger vocabulary."""
-    from scipy.sparse import csr_array
-
-    counts = documents.histograms
-    places = np.sort(np.random.default_rng(0).permutation(n_words)[: counts.shape[1]])
-    wide = csr_array((counts.data, places[counts.indices], counts.indptr), shape=(counts.shape[0], n_words))
-    return LabelledDocuments(wide, documents.labels)
 
 
 def _short(value: float) -> float:
