@@ -98,6 +98,21 @@ def test_retraining_uses_all_documents(documents):
     assert learner.metric_ == whole.metric_
 
 
+def test_interrupted_retraining_keeps_the_tree_that_was_validated(documents, uninterrupted):
+    with pytest.warns(ConvergenceWarning):
+        learner = SupervisedTreeWasserstein(
+            **SMALL, retrain=True, callback=lambda record: record.run == "all documents"
+        ).fit(*documents)
+    assert learner.metric_ == uninterrupted.metric_
+
+
+def test_retraining_resumes_too(documents, tmp_path):
+    expected = SupervisedTreeWasserstein(**SMALL, retrain=True).fit(*documents)
+    for _ in range(2):
+        learner = SupervisedTreeWasserstein(**SMALL, retrain=True, checkpoint_folder=tmp_path).fit(*documents)
+        assert np.array_equal(learner.scores_, expected.scores_)
+
+
 def test_margin_with_the_lowest_validation_error_is_taken(documents):
     learner = SupervisedTreeWasserstein(**SMALL, margin=[1, 5, 10]).fit(*documents)
     errors = {}
@@ -155,6 +170,12 @@ def test_finished_training_is_not_repeated_and_can_be_prolonged(documents, unint
     assert np.array_equal(learner.scores_, uninterrupted.scores_)
     files = sorted(file.name for file in (tmp_path / "margin-10").iterdir())
     assert files == [f"best-{learner.best_epoch_}.safetensors", "epoch-6.safetensors", "training.json"]
+
+
+def test_checkpoint_that_has_gone_further_is_refused(documents, tmp_path):
+    SupervisedTreeWasserstein(**SMALL, checkpoint_folder=tmp_path).fit(*documents)
+    with pytest.raises(ValueError, match="at most 4 epochs of the training 'margin 10', got one of 6"):
+        SupervisedTreeWasserstein(**{**SMALL, "epochs": 4}, checkpoint_folder=tmp_path).fit(*documents)
 
 
 def test_checkpoints_of_other_settings_or_documents_are_refused(documents, tmp_path):

@@ -19,7 +19,7 @@ from treewass.learners.soft.batches import LabelledDocuments
 from treewass.learners.soft.checkpoints import Checkpoints
 from treewass.learners.soft.compiled_engine import CompiledEngine
 from treewass.learners.soft.settings import EpochRecord, LossSettings, Schedule, StepSettings
-from treewass.learners.soft.training import Engine, Learned, Progress, Run, train
+from treewass.learners.soft.training import Engine, Learned, Run, Trained, train
 from treewass.trees.tree import Tree
 
 if TYPE_CHECKING:
@@ -97,27 +97,23 @@ def fit_tree(documents: LabelledDocuments, plan: Plan) -> Fitting:
     held = split_documents(documents, plan.validation_share, plan.schedule.seed)
     training = documents.rows(np.flatnonzero(~held))
     validation = documents.rows(np.flatnonzero(held)) if held.any() else None
-    best: Progress | None = None
-    margin, records = plan.margins[0], []
+    candidates = plan.margins if validation is not None else plan.margins[:1]
+    records: list[EpochRecord] = []
+    tried: list[tuple[float, Trained]] = []
     with _followed(plan) as report:
-        for candidate in plan.margins if validation is not None else plan.margins[:1]:
-            progress = _train(plan, f"margin {candidate:g}", candidate, training, validation, report)
-            records += progress.records
-            if best is None or _error(progress) < _error(best):
-                best, margin = progress, candidate
-            if progress.stopped:
+        for candidate in candidates:
+            trained = _train(plan, f"margin {candidate:g}", candidate, training, validation, report)
+            records += trained.records
+            tried = [min([*tried, (candidate, trained)], key=lambda pair: pair[1].error)]  # the first of equals
+            if trained.stopped:
                 break
-        if best is None:
-            raise ValueError("Expected at least one margin, got none.")
-        stopped = progress.stopped
+        (margin, best), stopped = tried[0], trained.stopped
         if plan.retrain and validation is not None and not stopped:
-            shorter = replace(plan, schedule=replace(plan.schedule, epochs=best.best_epoch, patience=None))
-            best = _train(shorter, "all documents", margin, documents, None, report)
-            records, stopped = records + best.records, best.stopped
-    learned = best.best
-    if learned is None:
-        raise ValueError("Expected something learned, got nothing.")
-    return Fitting(hang_words(plan.tree, learned), learned, margin, best.best_epoch, tuple(records), stopped)
+            shorter = replace(plan, schedule=replace(plan.schedule, epochs=best.epoch, patience=None))
+            again = _train(shorter, "all documents", margin, documents, None, report)
+            records, stopped = records + list(again.records), again.stopped
+            best = best if stopped else again
+    return Fitting(hang_words(plan.tree, best.learned), best.learned, margin, best.epoch, tuple(records), stopped)
 
 
 def split_documents(documents: LabelledDocuments, share: float, seed: int) -> NDArray[np.bool_]:
@@ -187,7 +183,7 @@ def _train(
     documents: LabelledDocuments,
     validation: LabelledDocuments | None,
     report: Callable[[EpochRecord], object],
-) -> Progress:
+) -> Trained:
     """Train once."""
     loss = replace(plan.loss, margin=margin)
     n_words = documents.histograms.shape[1]
@@ -195,7 +191,8 @@ def _train(
         checkpoints = None
         if plan.folder is not None:
             description = _description(plan, loss, documents, validation)
-            checkpoints = Checkpoints(Path(plan.folder) / name.replace(" ", "-"), description)
+            folder = name if validation is not None else f"{name} margin {margin:g}"
+            checkpoints = Checkpoints(Path(plan.folder) / folder.replace(" ", "-"), description)
         error = None if validation is None else _validation_error(plan, documents, validation)
         run = Run(name, documents, validation, loss.mass, plan.schedule, error, report, checkpoints)
         return train(engine, run)
@@ -259,12 +256,6 @@ def _followed(plan: Plan) -> Iterator[Callable[[EpochRecord], object]]:
             return plan.callback is not None and plan.callback(record)
 
         yield report
-
-
-def _error(progress: Progress) -> float:
-    """Return the validation error of the best epoch."""
-    found = [record.validation_error for record in progress.records if record.epoch == progress.best_epoch]
-    return found[0] if found and found[0] is not None else 1.0
 
 
 def _description(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from treewass.learners.soft.checkpoints import Checkpoints
 
-__all__ = ["Engine", "Learned", "Progress", "Run", "train"]
+__all__ = ["Engine", "Learned", "Progress", "Run", "Trained", "train"]
 
 
 class Engine(Protocol):
@@ -114,6 +114,34 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
+class Trained:
+    """What a training came to.
+
+    Parameters
+    ----------
+    learned : Learned
+        By the best epoch; by the last one without validation.
+    epoch : int
+        Its number.
+    records : tuple of EpochRecord
+        One per finished epoch.
+    stopped : bool
+        Whether it was interrupted, or stopped by a callback.
+    """
+
+    learned: Learned
+    epoch: int
+    records: tuple[EpochRecord, ...]
+    stopped: bool
+
+    @property
+    def error(self) -> float:
+        """Validation error of the best epoch; one where there is none."""
+        found = [record.validation_error for record in self.records if record.epoch == self.epoch]
+        return found[0] if found and found[0] is not None else 1.0
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """What a training works on, and who hears of it.
 
@@ -146,7 +174,7 @@ class Run:
     checkpoints: Checkpoints | None = None
 
 
-def train(engine: Engine, run: Run) -> Progress:
+def train(engine: Engine, run: Run) -> Trained:
     """Train for some epochs; Ctrl-C ends it early with the best epoch so far.
 
     Parameters
@@ -158,17 +186,21 @@ def train(engine: Engine, run: Run) -> Progress:
 
     Returns
     -------
-    Progress
-        Without validation `best` is what was learned last.
+    Trained
 
     Raises
     ------
     ValueError
-        If the loss is not a finite number; the message names epoch and batch.
+        If the loss is not a finite number, the message names epoch and batch; or if a checkpoint has gone further.
     """
     progress = Progress()
     if run.checkpoints is not None:
         progress = run.checkpoints.resume(engine) or progress
+        if len(progress.records) > run.schedule.epochs:
+            raise ValueError(
+                f"Expected a checkpoint of at most {run.schedule.epochs} epochs of the training {run.name!r}, got one "
+                f"of {len(progress.records)}. Ask for more epochs, or choose another folder."
+            )
     try:
         while not _finished(progress, run.schedule):
             record = _epoch(engine, run, len(progress.records) + 1)
@@ -178,9 +210,8 @@ def train(engine: Engine, run: Run) -> Progress:
             progress.stopped = bool(run.report(record))
     except KeyboardInterrupt:
         progress.stopped = True
-    if progress.best is None:
-        progress.best = Learned(engine.scores, engine.learned_lengths(), engine.learned_parents())
-    return progress
+    learned = progress.best or Learned(engine.scores, engine.learned_lengths(), engine.learned_parents())
+    return Trained(learned, progress.best_epoch, tuple(progress.records), progress.stopped)
 
 
 def _finished(progress: Progress, schedule: Schedule) -> bool:
