@@ -27,6 +27,11 @@ __all__ = ["CASES", "bench_train", "learning_documents", "random_scores"]
 CASES = ("dense", "memory", "vocabulary", "depth", "variants", "ablation")
 _ARITY, _DEPTH, _BATCH = 5, 5, 100
 _ROUND = 5
+_RIVALS = {
+    "algorithm": "algorithm 1, dense",
+    "loop": "loop over pairs, extrapolated",
+    "torch": "the same steps by torch",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +138,7 @@ def _dense(size: Size, data: str | os.PathLike[str] | None) -> Iterator[Row]:
     from threadpoolctl import threadpool_limits
 
     from treewass.bench.train_baselines import DenseAlgorithm, PairLoop, one_torch_thread
+    from treewass.learners.soft.torch_engine import TorchEngine
 
     documents, name = learning_documents(data, size.quick)
     tree = perfect_tree(_ARITY, size.depth)
@@ -143,17 +149,19 @@ def _dense(size: Size, data: str | os.PathLike[str] | None) -> Iterator[Row]:
     }
     with one_torch_thread(), threadpool_limits(limits=1):
         dense, loop = DenseAlgorithm(tree, start.copy()), PairLoop(tree, start.copy())
+        structured = TorchEngine(tree, start.copy(), LossSettings(), StepSettings())
         batches = list(batches_of_epoch(documents, _BATCH, 5.0, 0, 1))
         for engine in ours.values():
             for batch in batches:
                 engine.step(batch)  # compiles, and gives every word running means
-        times: dict[str, list[float]] = {"sparse": [], "dense": [], "algorithm": [], "loop": []}
+        times: dict[str, list[float]] = {"sparse": [], "dense": [], "algorithm": [], "loop": [], "torch": []}
         for repetition in range(size.repetitions):
             some = batches[1 + repetition :: size.repetitions][:_ROUND]
             for updates, engine in ours.items():
                 times[updates] += [_seconds(partial(engine.step, batch)) for batch in some]
             times["algorithm"].append(_seconds(partial(dense.step, some[0])))
             times["loop"].append(loop.seconds_of_a_step(some[0]))
+            times["torch"].append(_seconds(partial(structured.step, some[0])))
     seconds = {kind: float(np.median(found)) for kind, found in times.items()}
     case: dict[str, Value] = {"case": "dense", "set": name, "words": start.shape[0], "nodes": tree.n_nodes}
     protocol = (
@@ -162,7 +170,7 @@ def _dense(size: Size, data: str | os.PathLike[str] | None) -> Iterator[Row]:
         "softmax, one product with it, one for all documents, all pairs at once, autograd and Adam; the loop: "
         "forward and backward of a few pairs times the number of pairs, and the product once, without its gradient"
     )
-    for rival, title in (("algorithm", "algorithm 1, dense"), ("loop", "loop over pairs, extrapolated")):
+    for rival, title in _RIVALS.items():
         for updates in ours:
             measures: dict[str, Value] = {
                 "our_seconds": _short(seconds[updates]),
