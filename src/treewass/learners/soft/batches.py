@@ -88,6 +88,15 @@ class Batch:
         """Words, bounds, documents and masses, as compiled loops take them."""
         return self.words, self.bounds, self.documents, self.masses
 
+    def leaf_distances(self, smoothness: float, absolute: str) -> NDArray[np.float64]:
+        """Compute the words' part of all distances, whose edges have length one, shape (n_documents, n_documents)."""
+        from treewass.learners.soft.kernels import leaf_distances
+
+        distances: NDArray[np.float64] = leaf_distances(
+            *self.postings[1:], np.ones(self.words.size), self.n_documents, smoothness, absolute == "huber"
+        )
+        return distances
+
     def pair_weights(self) -> tuple[float, float]:
         """Compute one over the number of pairs of equal labels, and of different ones; zero where there is none."""
         sizes = np.unique(self.labels, return_counts=True)[1].astype(np.int64)

@@ -127,11 +127,9 @@ class CompiledEngine:
 
     def _pairs(self, batch: Batch, masses: NDArray[np.float32], gradient: NDArray[np.float32]) -> float:
         """Sum the loss over all pairs, and its gradient by node mass where there is room for it."""
-        from treewass.learners.soft.kernels import leaf_distances, pair_losses
+        from treewass.learners.soft.kernels import pair_losses
 
-        leaves = leaf_distances(
-            *batch.postings[1:], np.ones(batch.words.size), batch.n_documents, self._loss.smoothness, self._absolute[1]
-        )
+        leaves = batch.leaf_distances(self._loss.smoothness, self._loss.absolute)
         weights, losses = batch.pair_weights(), np.zeros(_PARTS)
 
         def work(start: int, stop: int) -> None:

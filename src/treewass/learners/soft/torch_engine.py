@@ -144,14 +144,16 @@ class TorchEngine:
         rest = iter(taken[1:])
         probabilities = parent_probabilities(taken[0], self._loss.parents)  # D_2, transposed
         documents = self._documents(batch)
-        lengths, leaves = self._start_lengths.clone(), torch.ones_like(documents[0])
-        if self._lengths is not None:
-            lengths, leaves = lengths * next(rest)[:, 0].exp(), next(rest)[:, 0].exp()
+        settings = self._loss.smoothness, self._loss.absolute
+        lengths = self._start_lengths.clone()
+        if self._lengths is None:
+            leaves = torch.as_tensor(batch.leaf_distances(*settings)).to(documents)
+        else:
+            lengths = lengths * next(rest)[:, 0].exp()
+            leaves = pair_distances(documents, documents, next(rest)[:, 0].exp(), *settings)
         lengths[0] = 0  # both documents have all their mass below the root
         below = self._subtree_masses(documents @ probabilities, next(rest, None))
-        settings = self._loss.smoothness, self._loss.absolute
-        distances = pair_distances(below, below, lengths, *settings)
-        distances = distances + pair_distances(documents, documents, leaves, *settings)
+        distances = leaves + pair_distances(below, below, lengths, *settings)
         return contrastive_loss(distances, torch.as_tensor(batch.labels, device=self._device), self._loss.margin)
 
     def _documents(self, batch: Batch) -> torch.Tensor:
