@@ -24,7 +24,7 @@ _PARTS = 4  # sums are split so, whatever the number of threads
 _ROWS = 64
 
 
-def adam_step(number: int, learning_rate: float, factor: float = 1.0) -> tuple[float, float, float, float]:
+def adam_step(number: int, learning_rate: float, factor: float = 1.0) -> tuple[np.float32, ...]:
     """Compute the numbers of one step of Adam: factor of the gradient, rate, factor of the spread, least divisor.
 
     Examples
@@ -33,7 +33,7 @@ def adam_step(number: int, learning_rate: float, factor: float = 1.0) -> tuple[f
     np.float32(1.0)
     """
     rate, spread = learning_rate / (1 - 0.9**number), 1 / math.sqrt(1 - 0.999**number)
-    return np.float32(factor), np.float32(rate), np.float32(spread), np.float32(LEAST_DIVISOR)  # type: ignore[return-value]
+    return np.float32(factor), np.float32(rate), np.float32(spread), np.float32(LEAST_DIVISOR)
 
 
 class CompiledEngine:
@@ -66,6 +66,7 @@ class CompiledEngine:
         self._seen = np.zeros(scores.shape[0], dtype=bool)
         self._parents = tree.parents.astype(np.int64)
         self._lengths = tree.edge_lengths.astype(np.float32)  # w_v
+        self._lengths[0] = 0  # both documents have all their mass below the root
         self._absolute = np.float32(loss.smoothness), loss.absolute == "huber"
         self._loss, self._step, self._n_jobs = loss, step, n_jobs
         if step.optimizer == "lars":

@@ -76,6 +76,7 @@ class SmoothDistance:
         masses = query_masses if Y is None else self._node_masses(documents)
         distances = np.zeros((queries.shape[0], documents.shape[0]))
         lengths = tree.edge_lengths.astype(np.float32)
+        lengths[0] = 0  # both documents have all their mass below the root
         absolute = np.float32(self._smoothness), self._absolute == "huber"
         columns = documents.tocsc()
         postings = columns.indptr.astype(np.int64), columns.indices.astype(np.int64), columns.data
