@@ -171,6 +171,7 @@ METHODS: dict[str, Method] = {
         f"SupervisedTreeWasserstein(margin={STW_MARGINS}, patience=5): margin by validation error, epoch by loss",
         _supervised("fallback", margin=STW_MARGINS, patience=5),
     ),
+    "stw-default": Method("fall-back, k=19", "SupervisedTreeWasserstein(): margin 10", _supervised("fallback")),
     "stw-lars": Method(
         "fall-back, k=19",
         f"SupervisedTreeWasserstein(margin={STW_MARGINS}, patience=5, optimizer='lars')",

@@ -19,8 +19,9 @@ PUBLISHED_SWMD = dict(zip(PAPER_SETS, (27.5, 5.8, 3.2, 2.1, 34.3, 3.2), strict=T
 PUBLISHED_STW = dict(zip(PAPER_SETS, (28.9, 10.1, 4.4, 3.4, 40.2, 4.4), strict=True))
 _METHODS = {
     "tfidf": "TF-IDF, L1, k = 19 fall-back",
-    "stw": "the paper's learner, k = 19 fall-back",
-    "stw-lars": "the same with a trust ratio",
+    "stw": "the paper's learner, margin selected, k = 19 fall-back",
+    "stw-default": "the paper's learner, margin 10, k = 19 fall-back",
+    "stw-lars": "the paper's learner, trust ratio, k = 19 fall-back",
     "profile-fallback": "**treewass**, k = 19 fall-back",
     "profile": "**treewass**, default",
     "svm": "linear SVM, TF-IDF",
