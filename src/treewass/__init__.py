@@ -8,12 +8,14 @@ if TYPE_CHECKING:
     from treewass.classify.classifier import TreeWassersteinClassifier
     from treewass.exceptions import EmptyDocumentWarning
     from treewass.learners.profile import ProfileTreeWasserstein
+    from treewass.model.document_model import DocumentModel
     from treewass.search.index import TreeIndex
     from treewass.trees.metric import TreeMetric
     from treewass.trees.tree import Tree
 
 __version__ = "0.1.0.dev0"
 __all__ = [
+    "DocumentModel",
     "EmptyDocumentWarning",
     "ProfileTreeWasserstein",
     "Tree",
@@ -24,6 +26,7 @@ __all__ = [
 __getattr__, __dir__ = attach(
     __name__,
     {
+        "DocumentModel": ".model.document_model",
         "EmptyDocumentWarning": ".exceptions",
         "ProfileTreeWasserstein": ".learners.profile",
         "Tree": ".trees.tree",
@@ -31,5 +34,5 @@ __getattr__, __dir__ = attach(
         "TreeMetric": ".trees.metric",
         "TreeWassersteinClassifier": ".classify.classifier",
     },
-    subpackages=("bench", "classify", "distances", "documents", "exceptions", "explain", "learners", "search", "trees"),
+    subpackages=("bench", "classify", "distances", "documents", "exceptions", "explain", "learners", "model", "search", "trees"),
 )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from treewass.bench.rows import Row, rows_table
+if TYPE_CHECKING:
+    from treewass.bench.rows import Row
 
 __all__ = ["bench"]
 
@@ -22,6 +23,8 @@ def show(rows: Iterable[Row], as_json: bool) -> None:
             typer.echo(row.to_json())
         return
     from rich.console import Console
+
+    from treewass.bench.rows import rows_table
 
     Console().print(rows_table(rows))
 

@@ -34,7 +34,10 @@ def write_tensors(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
     """
     from safetensors.numpy import save_file
 
+    path.touch()
+    mode = path.stat().st_mode  # as of every new file; safetensors would keep others from reading it
     save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, path)
+    path.chmod(mode)
 
 
 def read_tensors(path: Path, *, mmap: bool) -> dict[str, NDArray[Any]]:
