@@ -258,9 +258,9 @@ class DocumentModel:
         ids : array-like of int
             All of them must be there; otherwise nothing is removed.
         """
-        held, gone = self._fitted(), as_ids(ids)
-        held.index.remove(gone)
-        self.contents_ = held.changed(documents=held.documents.without(gone))
+        from treewass.model.fitting import without_documents
+
+        self.contents_ = without_documents(self._fitted(), as_ids(ids))
 
     def update(
         self, texts: Sequence[str], labels: ArrayLike, *, titles: Sequence[str] | None = None

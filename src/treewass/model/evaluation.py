@@ -153,7 +153,7 @@ def evaluate(
     --------
     >>> from treewass import DocumentModel
     >>> model = DocumentModel(n_neighbors=1).fit(["cats purr", "dogs bark"], ["cat", "dog"])
-    >>> evaluate(model, ["cats", "a dog", "dogs"], ["cat", "cat", "dog"]).confusion
+    >>> evaluate(model, ["cats", "dogs purr", "dogs"], ["cat", "cat", "dog"]).confusion
     ((2, 0), (0, 1))
     """
     from treewass.search.contents import documents_of

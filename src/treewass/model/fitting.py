@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import asdict, is_dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from treewass.classify.classifier import TreeWassersteinClassifier
     from treewass.model.document_model import DocumentModel
 
-__all__ = ["fit_contents", "updated_contents", "with_documents"]
+__all__ = ["fit_contents", "updated_contents", "with_documents", "without_documents"]
 
 
 def fit_contents(
@@ -71,15 +72,23 @@ def with_documents(
     """Add documents without learning from them; return the model and their ids."""
     known = np.array(held.classes)
     if labels.size and labels.dtype.kind != known.dtype.kind:
-        raise ValueError(f"Expected labels such as {held.classes[0]!r}, got {labels[0]!r}.")
+        raise ValueError(f"Expected labels such as {held.classes[0]!r}, got {labels.tolist()[0]!r}.")
     new = np.setdiff1d(labels, known)
     if new.size:
         raise ValueError(
             f"Expected labels that the model has learned, got {new[:5].tolist()}. Use update, which learns new ones."
         )
-    ids = held.index.add(held.counter.count(texts))
+    index = copy(held.index)  # shares the documents; whoever searches the other one meanwhile is not disturbed
+    ids = index.add(held.counter.count(texts))
     codes = np.searchsorted(known, labels).astype(np.int32)
-    return held.changed(documents=held.documents.joined(ids, codes, texts, titles)), ids
+    return held.changed(index=index, documents=held.documents.joined(ids, codes, texts, titles)), ids
+
+
+def without_documents(held: Contents, ids: NDArray[np.int64]) -> Contents:
+    """Remove documents by their ids, all of which must be there."""
+    index = copy(held.index)
+    index.remove(ids)
+    return held.changed(index=index, documents=held.documents.without(ids))
 
 
 def updated_contents(
@@ -91,7 +100,7 @@ def updated_contents(
     held = model._fitted()
     old = np.array(held.classes)[held.documents.codes]
     if labels.size and labels.dtype.kind != old.dtype.kind:
-        raise ValueError(f"Expected labels such as {held.classes[0]!r}, got {labels[0]!r}.")
+        raise ValueError(f"Expected labels such as {held.classes[0]!r}, got {labels.tolist()[0]!r}.")
     counter = held.counter.widened(texts)
     before = documents_of(held.index)
     before.resize((before.shape[0], len(counter.words)))

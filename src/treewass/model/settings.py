@@ -35,7 +35,7 @@ def make_learner(learner: Any, *, random_state: int | None = 0, parameters: dict
     if not isinstance(learner, str):
         from sklearn.base import clone
 
-        if not (hasattr(learner, "fit") and hasattr(learner, "get_params")):
+        if isinstance(learner, type) or not (hasattr(learner, "fit") and hasattr(learner, "get_params")):
             raise TypeError(
                 f"Expected learner as one of {', '.join(LEARNERS)}, or an unfitted transformer, got {learner!r}."
             )

@@ -111,7 +111,8 @@ class WordCounter:
         np.cumsum([len(words) for words, _ in rows], out=bounds[1:])
         words = np.fromiter((word for row in rows for word in row[0]), np.int32, bounds[-1])
         counts = np.fromiter((count for row in rows for count in row[1]), np.int64, bounds[-1])
-        return csr_array((counts, words, bounds), shape=(len(rows), len(self.words)))
+        kind = np.int32 if bounds[-1] < 2**31 else np.int64
+        return csr_array((counts, words, bounds.astype(kind)), shape=(len(rows), len(self.words)))
 
     def count_one(self, text: str) -> tuple[list[int], list[float]]:
         """Count the known words of one text: ascending columns and their counts."""
@@ -176,7 +177,7 @@ class SklearnCounter:
 
     @cached_property
     def _vectorizer(self) -> Any:
-        vectorizer = self._make(vocabulary=list(self.words))
+        vectorizer = self._make(vocabulary=list(self.words)).fit([""])  # learns nothing: the words are given
         if self.idf is not None:
             vectorizer.idf_ = np.array(self.idf)
         return vectorizer

@@ -46,7 +46,7 @@ def documents_of(index: TreeIndex, ids: ArrayLike | None = None) -> csr_array:
     if ids is None:
         if not len(index):
             return csr_array((0, index.metric.n_words))
-        return merge_documents(list(index._snapshot.segments))[0]
+        return _with_short_indices(merge_documents(list(index._snapshot.segments))[0])
     wanted = as_ids(ids)
     blocks, places = [csr_array((0, index.metric.n_words))], [np.empty(0, dtype=np.intp)]
     for segment, positions, where in index._snapshot.locate(wanted):
@@ -54,7 +54,16 @@ def documents_of(index: TreeIndex, ids: ArrayLike | None = None) -> csr_array:
         blocks.append(segment.documents()[rows])
         places.append(where)
     order = np.argsort(np.concatenate(places))
-    return csr_array(vstack(blocks, format="csr")[order])
+    return _with_short_indices(vstack(blocks, format="csr")[order])
+
+
+def _with_short_indices(counts: csr_array) -> csr_array:
+    """Hold indices in 32 bits where they fit, which is all that some estimators accept."""
+    from scipy.sparse import csr_array
+
+    kind = np.int32 if counts.nnz < 2**31 else np.int64
+    arrays = (counts.data, counts.indices.astype(kind, copy=False), counts.indptr.astype(kind, copy=False))
+    return csr_array(arrays, shape=counts.shape)
 
 
 def moved_index(index: TreeIndex, metric: TreeMetric) -> TreeIndex:
