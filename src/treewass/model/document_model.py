@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from scipy.sparse import csr_array
 
+    from treewass.explain.outline import TreeOutline
     from treewass.explain.pairs import Explanation
     from treewass.explain.predictions import Neighbor, PredictionExplanation
     from treewass.search.index import TreeIndex
@@ -335,6 +336,25 @@ class DocumentModel:
         model._restore_parameters(model.contents_)
         model._compiled = compiled
         return model
+
+    def outline(self, component: int = 0) -> TreeOutline:
+        """Collect what each branch of the learned tree holds: words, classes, and ids of documents.
+
+        Parameters
+        ----------
+        component : int, default=0
+            The tree to look at, where there are several.
+
+        Returns
+        -------
+        TreeOutline
+            The rows of its documents are places in ``index_.ids``.
+        """
+        from treewass.explain.outline import tree_outline
+
+        held = self._fitted()
+        labels = self.classes_[held.documents.codes]
+        return tree_outline(self.metric_, documents_of(held.index), labels, self.words_, component=component)
 
     def counts(self, document: str | int) -> csr_array:
         """Return the word counts of a text, or of a document by its id, shape (1, n_words)."""

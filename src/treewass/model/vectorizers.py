@@ -256,7 +256,12 @@ def restore_counter(settings: dict[str, Any], words: Sequence[str]) -> TextCount
         parameters, idf = settings.get("parameters"), settings.get("idf")
         if not isinstance(parameters, dict) or not (idf is None or isinstance(idf, list)):
             raise ValueError(f"Expected the parameters of a vectoriser, got {parameters!r} and idf {type(idf).__name__}.")
-        return SklearnCounter(str(kind), parameters, words, idf)
+        counter = SklearnCounter(str(kind), parameters, words, idf)
+        try:
+            counter.count([""])
+        except TypeError as error:
+            raise ValueError(f"Expected parameters of {kind}: {error}.") from error
+        return counter
     pattern, lowercase = settings.get("token_pattern"), settings.get("lowercase")
     if not isinstance(pattern, str) or not isinstance(lowercase, bool):
         raise ValueError(f"Expected a token_pattern and lowercase, got {pattern!r} and {lowercase!r}.")
