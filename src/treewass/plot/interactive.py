@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["interactive_tree"]
 
-_LEVELS = 4
+_LEVELS = 3
 _NAMED = 3  # words that name a branch
 
 
@@ -53,7 +53,7 @@ def interactive_tree(source: DocumentModel | TreeOutline, *, max_words: int = 8)
             parents=parts["parents"],
             labels=parts["labels"],
             values=parts["values"],
-            marker={"colors": parts["colors"], "line": {"width": 1}},
+            marker={"colors": parts["colors"], "line": {"width": 0.5}},
             customdata=parts["hover"],
             hovertemplate="%{customdata}<extra></extra>",
             branchvalues="remainder",
@@ -64,7 +64,7 @@ def interactive_tree(source: DocumentModel | TreeOutline, *, max_words: int = 8)
         )
     )
     figure.update_layout(
-        margin={"l": 0, "r": 0, "t": 28, "b": 0}, height=620, paper_bgcolor="rgba(0,0,0,0)", font={"family": "inherit"}
+        margin={"l": 0, "r": 0, "t": 28, "b": 0}, height=620, uniformtext={"minsize": 9, "mode": "hide"}, paper_bgcolor="rgba(0,0,0,0)", font={"family": "inherit"}
     )
     return figure
 
