@@ -110,7 +110,7 @@ def _measure(split: _Split) -> tuple[DocumentModel, list[tuple[Any, ...]]]:
     figures = Evaluation(evaluation.classes, evaluation.confusion, evaluation.n_train, rivals).to_dict()
     about = {**model.contents_.about, "name": "SciPy's docstrings", "data": "docstrings of SciPy's public functions"}
     model.contents_ = model.contents_.changed(evaluation=figures, about=about)
-    return model, rows[::-1]
+    return model, rows[1:] + rows[:1]
 
 
 def _error(

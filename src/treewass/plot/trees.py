@@ -68,7 +68,7 @@ def tree(source: DocumentModel | TreeOutline, *, max_rows: int = 36, ax: Axes | 
     >>> metric = TreeMetric(Tree([-1, 0, 0], word_nodes=[1, 1, 2]))
     >>> outline = tree_outline(metric, [[2, 1, 0], [0, 0, 1]], ["pet", "car"], ["cat", "dog", "wheel"])
     >>> [text.get_text() for text in tree(outline).texts]
-    ['wheel', '  car 100 %', 'cat', '  pet 100 %', 'dog', '  pet 100 %']
+    ['cat', '  pet 100 %', 'dog', '  pet 100 %', 'wheel', '  car 100 %']
     """
     outline = source if isinstance(source, TreeOutline) else source.outline()
     root = _opened(outline, max_rows)
