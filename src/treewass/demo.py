@@ -107,9 +107,9 @@ def _measure(split: _Split) -> tuple[DocumentModel, list[tuple[Any, ...]]]:
         figures = _error(TreeWassersteinClassifier(metric), train, test, split)
         rivals[f"{name} neighbours"] = figures[0]
         rows.append((name, plain, *figures))
-    figures = Evaluation(evaluation.classes, evaluation.confusion, evaluation.n_train, rivals).to_dict()
+    measured = Evaluation(evaluation.classes, evaluation.confusion, evaluation.n_train, rivals).to_dict()
     about = {**model.contents_.about, "name": "SciPy's docstrings", "data": "docstrings of SciPy's public functions"}
-    model.contents_ = model.contents_.changed(evaluation=figures, about=about)
+    model.contents_ = model.contents_.changed(evaluation=measured, about=about)
     return model, rows[1:] + rows[:1]
 
 

@@ -37,12 +37,20 @@ def test_equal_documents_have_no_tables():
 
 def test_predictions_show_words_and_neighbours():
     prediction = PredictionExplanation(
-        "pet", (("pet", 0.9), ("car", 0.1)), (Neighbor(4, 1.5, "pet", None, "[red]text"), Neighbor(5, 2.5, "car", "title")),
-        "car", (WordSupport("cat", 1.0), WordSupport("wheel", -0.5)),
+        "pet", (("pet", 0.9), ("car", 0.1)),
+        (Neighbor(4, 1.5, "pet", None, "[red]text"), Neighbor(5, 2.5, "car", "title")), "car",
+        (WordSupport("cat", 1.0), WordSupport("wheel", -0.5)),
     )  # fmt: skip
     view = prediction_view(prediction, "cat wheel", [(0, 3, "cat"), (4, 9, "wheel")])
     text = printed(view)
-    for piece in ("Label pet", "car 10.0 %", "For pet rather than car: cat +1.000", "Against: wheel -0.500", "[red]text", "title"):
+    for piece in (
+        "Label pet",
+        "car 10.0 %",
+        "For pet rather than car: cat +1.000",
+        "Against: wheel -0.500",
+        "[red]text",
+        "title",
+    ):
         assert piece in text
     colored = printed(view, color=True)
     assert "\x1b[1;32mcat" in colored

@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from matplotlib import pyplot
@@ -18,7 +20,9 @@ def no_figures_left():
 
 @pytest.fixture(scope="module")
 def small():
-    return DocumentModel(n_neighbors=1).fit(["cats purr $x$", "dogs bark", "cats sleep", "dogs sleep"], ["cat", "dog"] * 2)
+    return DocumentModel(n_neighbors=1).fit(
+        ["cats purr $x$", "dogs bark", "cats sleep", "dogs sleep"], ["cat", "dog"] * 2
+    )
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +38,7 @@ def overlaps(ax):
     """Pairs of labels, left of their classes, that lie over each other."""
     renderer = ax.figure.canvas.get_renderer()
     boxes = [text.get_window_extent(renderer) for text in ax.texts[::2]]
-    return [(one, other) for one, other in zip(boxes, boxes[1:], strict=False) if one.overlaps(other)]
+    return [(one, other) for one, other in pairwise(boxes) if one.overlaps(other)]
 
 
 def test_a_small_tree_shows_every_word(small):

@@ -17,7 +17,9 @@ pytestmark = pytest.mark.browser
 @pytest.fixture(scope="module")
 def report_file(tmp_path_factory):
     texts, labels, _ = labelled_texts(120)
-    model = DocumentModel(n_neighbors=5).fit([EVIL, *texts], ["<b>evil</b>", *labels], titles=[EVIL, *[""] * len(texts)])
+    model = DocumentModel(n_neighbors=5).fit(
+        [EVIL, *texts], ["<b>evil</b>", *labels], titles=[EVIL, *[""] * len(texts)]
+    )
     path = tmp_path_factory.mktemp("report") / "report.html"
     make_report(model).write_html(path)
     return path
@@ -59,7 +61,9 @@ def test_nothing_is_asked_for_and_nothing_fails(page, report_file):
 def test_requests_and_foreign_scripts_are_forbidden(page):
     failed = page.evaluate("fetch('https://example.org/').then(() => false, () => true)")
     assert failed
-    page.evaluate("const s = document.createElement('script'); s.textContent = 'window.ran = true'; document.body.append(s)")
+    page.evaluate(
+        "const s = document.createElement('script'); s.textContent = 'window.ran = true'; document.body.append(s)"
+    )
     assert page.evaluate("window.ran") is None
 
 

@@ -105,7 +105,9 @@ def test_json_cannot_leave_its_element():
 
 
 def test_models_without_texts_have_a_report():
-    model = DocumentModel(n_neighbors=1, keep_texts=False).fit(["cats purr", "dogs bark", "cats", "dogs"], ["c", "d"] * 2)
+    model = DocumentModel(n_neighbors=1, keep_texts=False).fit(
+        ["cats purr", "dogs bark", "cats", "dogs"], ["c", "d"] * 2
+    )
     report = make_report(model)
     assert report.samples == ()
     assert "Explanations" not in report.html().split("<script")[0]

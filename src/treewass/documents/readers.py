@@ -204,8 +204,8 @@ def _resolve_format(path: Path, format: str | None) -> str:
     ending = Path(_without_gzip(path)).suffix.lower()
     if format is None and ending == ".json":
         raise ValueError(
-            f"{path}: a .json file may be one JSON object a line, which format='jsonl' reads, or one list of objects, which "
-            "must be written as lines first."
+            f"{path}: a .json file may be one JSON object a line, which format='jsonl' reads, or one list of objects, "
+            "which must be written as lines first."
         )
     if format is None and ending not in _ENDINGS:
         raise ValueError(

@@ -106,7 +106,9 @@ def history(records: Sequence[Any], *, ax: Axes | None = None) -> Axes:
     >>> history([{"epoch": 1, "loss": 0.9}, {"epoch": 2, "loss": 0.5}]).get_ylabel()
     'loss'
     """
-    rows = [record if isinstance(record, Mapping) else {n: getattr(record, n, 0) for n in _FIELDS} for record in records]
+    rows = [
+        record if isinstance(record, Mapping) else {n: getattr(record, n, 0) for n in _FIELDS} for record in records
+    ]
     if not rows:
         raise ValueError("Expected records of learning, got none: the learner reported nothing, as without refinement.")
     missing = [name for name in ("epoch", "loss") if name not in rows[0]]
@@ -117,7 +119,9 @@ def history(records: Sequence[Any], *, ax: Axes | None = None) -> Axes:
     for number, tree in enumerate(trees):
         own = [row for row in rows if row.get("tree", 0) == tree]
         label = f"tree {tree + 1}" if len(trees) > 1 else None
-        ax.plot([row["epoch"] for row in own], [row["loss"] for row in own], ".-", color=class_color(number), label=label)
+        ax.plot(
+            [row["epoch"] for row in own], [row["loss"] for row in own], ".-", color=class_color(number), label=label
+        )
     ax.set_xlabel("epoch")
     ax.set_ylabel("loss")
     ax.spines[["top", "right"]].set_visible(False)

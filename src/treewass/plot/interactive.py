@@ -64,7 +64,11 @@ def interactive_tree(source: DocumentModel | TreeOutline, *, max_words: int = 8)
         )
     )
     figure.update_layout(
-        margin={"l": 0, "r": 0, "t": 28, "b": 0}, height=620, uniformtext={"minsize": 9, "mode": "hide"}, paper_bgcolor="rgba(0,0,0,0)", font={"family": "inherit"}
+        margin={"l": 0, "r": 0, "t": 28, "b": 0},
+        height=620,
+        uniformtext={"minsize": 9, "mode": "hide"},
+        paper_bgcolor="rgba(0,0,0,0)",
+        font={"family": "inherit"},
     )
     return figure
 

@@ -55,13 +55,15 @@ def plan(explanation: Explanation, *, max_words: int = 14, ax: Axes | None = Non
         for side, name in enumerate(names):
             filled[side][name] += move.mass
         _band(ax, starts[0], starts[1], move, dearest)
-    for place, (side, alignment) in enumerate(zip(sides, ("right", "left"), strict=True)):
-        for name, (low, high) in side.items():
+    for place, alignment in enumerate(("right", "left")):
+        for name, (low, high) in sides[place].items():
             middle = (low + high) / 2
             ax.plot([place, place], [low, high], color="#3c4043", linewidth=3, solid_capstyle="butt")
             shift = -0.02 if place == 0 else 0.02
             ax.text(place + shift, middle, name.replace("$", r"\$"), ha=alignment, va="center", fontsize=9)
-    ax.set_title(f"distance {explanation.distance:.4g}, {100 * explanation.shared_mass:.0f} % of the mass stays", fontsize=10)
+    ax.set_title(
+        f"distance {explanation.distance:.4g}, {100 * explanation.shared_mass:.0f} % of the mass stays", fontsize=10
+    )
     ax.set_xlim(-0.45, 1.45)
     ax.invert_yaxis()
     ax.set_axis_off()

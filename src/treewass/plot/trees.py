@@ -89,7 +89,7 @@ def tree(source: DocumentModel | TreeOutline, *, max_rows: int = 36, ax: Axes | 
 
 def _opened(outline: TreeOutline, max_rows: int) -> _Part:
     """Open branches, those first whose insides tell most beyond the branch itself, while there is room."""
-    root = _branch(outline, outline.nodes[0], 0)
+    root = _branch(outline.nodes[0], 0)
     waiting: list[tuple[float, int, _Part, list[_Part]]] = []
     n_rows = 1
 
@@ -115,7 +115,7 @@ def _score(part: _Part, outline: TreeOutline) -> float:
     return part.mass * max(part.share - 1 / len(outline.classes), 0.0)
 
 
-def _branch(outline: TreeOutline, node: OutlineNode, depth: int) -> _Part:
+def _branch(node: OutlineNode, depth: int) -> _Part:
     code = int(np.argmax(node.classes))
     return _Part(_listed(node.words, node.n_words), node.mass, code, node.classes[code], depth, node)
 
@@ -123,7 +123,7 @@ def _branch(outline: TreeOutline, node: OutlineNode, depth: int) -> _Part:
 def _inside(outline: TreeOutline, node: OutlineNode, depth: int, max_rows: int) -> list[_Part]:
     """List the branches below a node and its own words; those that tell least are put together."""
     children = outline.children(node.node)
-    parts = [_branch(outline, child, depth) for child in children]
+    parts = [_branch(child, depth) for child in children]
     n_own = node.n_words - sum(child.n_words for child in children)
     own = [_Part(word.word, word.mass, word.code, word.share, depth) for word in node.own_words]
     if n_own > len(own) or len(own) > (max_rows if node.parent < 0 else _MOST_WORDS):
@@ -132,14 +132,14 @@ def _inside(outline: TreeOutline, node: OutlineNode, depth: int, max_rows: int) 
     parts.sort(key=lambda part: -_score(part, outline))
     if len(parts) > most:
         rest = [part.node for part in parts[most - 1 :] if part.node is not None]
-        parts = [*parts[: most - 1], _joined_branches(outline, rest, depth)]
+        parts = [*parts[: most - 1], _joined_branches(rest, depth)]
     every = parts + (own if n_own else [])
     if len(every) > 1 or node.parent < 0:
         return every
     return _inside(outline, every[0].node, depth, max_rows) if every and every[0].node is not None else []
 
 
-def _joined_branches(outline: TreeOutline, nodes: list[OutlineNode], depth: int) -> _Part:
+def _joined_branches(nodes: list[OutlineNode], depth: int) -> _Part:
     words = tuple(sorted((word for node in nodes for word in node.words), key=lambda word: -word.mass))
     mass = sum(node.mass for node in nodes)
     shares = sum(node.mass * np.array(node.classes) for node in nodes) / mass

@@ -184,14 +184,17 @@ def _duplicates(
         Duplicate(model.neighbor(one), model.neighbor(other), distance) for (one, other), distance in pairs.items()
     ]
     return tuple(
-        sorted(found, key=lambda pair: (pair.first.label == pair.second.label, pair.distance, pair.first.id, pair.second.id))
+        sorted(
+            found,
+            key=lambda pair: (pair.first.label == pair.second.label, pair.distance, pair.first.id, pair.second.id),
+        )
     )
 
 
 def _suspects(
     model: DocumentModel,
     rows: NDArray[np.int64],
-    true: NDArray[np.int32],
+    true: NDArray[np.intp],
     predicted: NDArray[np.intp],
     probabilities: NDArray[np.float64],
     neighbors: NDArray[np.int64],

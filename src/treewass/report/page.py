@@ -62,12 +62,12 @@ def render_page(report: Report) -> str:
 
 
 def safe_json(value: Any) -> str:
-    """Write JSON that can stand inside a script element: no text in it can end the element.
+    r"""Write JSON that can stand inside a script element: no text in it can end the element.
 
     Examples
     --------
     >>> safe_json(["</script>"])
-    '["\\\\u003c/script\\\\u003e"]'
+    '["\\u003c/script\\u003e"]'
     """
     text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     for character in "<>&\u2028\u2029":

@@ -143,7 +143,13 @@ def make_report(model: DocumentModel) -> Report:
     stored = model.contents_.evaluation
     evaluation = _left_out(model, oddities) if stored is None else Evaluation.from_dict(stored)
     return Report(
-        model, evaluation, stored is not None, model.outline(), telling_words(model), oddities, _samples(model, oddities)
+        model,
+        evaluation,
+        stored is not None,
+        model.outline(),
+        telling_words(model),
+        oddities,
+        _samples(model, oddities),
     )
 
 
@@ -193,7 +199,9 @@ def _samples(model: DocumentModel, oddities: Findings) -> tuple[Sample, ...]:
     held = model.contents_
     if held.documents.texts is None or not oddities.ids:
         return ()
-    right = [row for row, (one, other) in enumerate(zip(oddities.true, oddities.predicted, strict=True)) if one == other]
+    right = [
+        row for row, (one, other) in enumerate(zip(oddities.true, oddities.predicted, strict=True)) if one == other
+    ]
     by_confidence = sorted(right, key=lambda row: -oddities.confidences[row])
     places = [0, len(by_confidence) // 2, len(by_confidence) - 1]
     chosen = [oddities.ids[by_confidence[place]] for place in places if by_confidence]
