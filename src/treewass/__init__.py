@@ -43,6 +43,8 @@ __getattr__, __dir__ = attach(
         "explain",
         "learners",
         "model",
+        "plot",
+        "report",
         "search",
         "trees",
     ),
