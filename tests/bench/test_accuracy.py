@@ -6,9 +6,10 @@ import pytest
 from typer.testing import CliRunner
 
 from treewass.bench.accuracy import bench_accuracy, calibration_error, mean_rows
-from treewass.bench.accuracy_methods import METHODS, equal_documents
+from treewass.bench.linear_models import equal_documents
 from treewass.bench.fit import bench_fit
 from treewass.cli import app
+from treewass.methods import METHODS
 
 ANIMALS = {"cat": "cat purr meow sofa", "dog": "dog bark stick park", "cow": "cow moo grass field"}
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from treewass.bench.rows import Row, rows_table
+from treewass.methods import DEFAULT_METHODS
 
 __all__ = ["bench"]
 
@@ -76,7 +77,7 @@ def accuracy_command(
     sets: Annotated[
         str, typer.Option(help="Text sets, with commas; docstrings is the built-in corpus.")
     ] = "twitter,amazon,classic,bbcsport,ohsumed,reuters",
-    methods: Annotated[str, typer.Option(help="Methods, with commas.")] = "profile,profile-fallback,tfidf,svm,logistic",
+    methods: Annotated[str, typer.Option(help="Names of treewass methods, with commas.")] = ",".join(DEFAULT_METHODS),
     splits: Annotated[int | None, typer.Option(min=1, help="The first so many splits of each set.")] = None,
     data: Annotated[str | None, typer.Option(help="Folder of the text sets; TREEWASS_DATA by default.")] = None,
     output: Annotated[str | None, typer.Option(help="File of rows: resumed if there, appended to.")] = None,

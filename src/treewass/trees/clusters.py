@@ -62,7 +62,7 @@ def cluster_tree(
     --------
     >>> tree = cluster_tree([[0.0], [1.0], [10.0], [11.0], [11.0]], arity=2)
     >>> tree.word_distances([0, 0, 3], [1, 2, 4])
-    array([ 1. , 10.33333333,  0. ])
+    array([ 1., 11.,  0.])
     """
     points = check_points(vectors)
     for name, value, least in (("arity", arity, 2), ("max_depth", max_depth, 1)):
