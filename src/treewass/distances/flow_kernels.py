@@ -164,15 +164,19 @@ def flow_costs(
     y_bounds: NDArray[np.int32],
     y_words: NDArray[np.int32],
     y_masses: NDArray[np.int64],
+    most_words: int,
     start: int,
     stop: int,
     same: bool,
     costs: NDArray[np.float64],
 ) -> None:
-    """Cost the flows of the rows from `start` to `stop` to all others, each pair once where both are the same."""
-    size = np.diff(x_bounds).max() + np.diff(y_bounds).max()
-    words, masses = np.empty(size, np.int32), np.empty(size, np.int64)
-    depths, begins, flows = np.empty(size, np.int32), np.empty(size, np.int32), np.empty((size, 3), np.int64)
+    """Cost the flows of the rows from `start` to `stop` to all others, each pair once where both are the same.
+
+    No two documents hold more than `most_words` words together, each word counted in both.
+    """
+    words, masses = np.empty(most_words, np.int32), np.empty(most_words, np.int64)
+    depths, begins = np.empty(most_words, np.int32), np.empty(most_words, np.int32)
+    flows = np.empty((most_words, 3), np.int64)
     for row in range(start, stop):
         own = slice(x_bounds[row], x_bounds[row + 1])
         for other in range(row + 1 if same else 0, y_bounds.size - 1):

@@ -107,9 +107,10 @@ def flowtree(
     others = rows if Y is None else walk.rows(Y, "Y")
     costs = np.zeros((rows[0].size - 1, others[0].size - 1))
     if costs.size:
+        most_words = int(np.diff(rows[0]).max() + np.diff(others[0]).max())
 
         def work(start: int, stop: int) -> None:
-            flow_costs(walk.minima, walk.vectors, *rows, *others, start, stop, Y is None, costs)
+            flow_costs(walk.minima, walk.vectors, *rows, *others, most_words, start, stop, Y is None, costs)
 
         run_in_blocks(work, len(costs), n_jobs, block=16)
     return costs

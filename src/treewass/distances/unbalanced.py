@@ -93,7 +93,8 @@ def unbalanced_distance(
 
         for tree, own, its in zip(metric.trees, rows, others, strict=True):
             arrays = (tree.parents, tree.edge_lengths, tree.word_nodes, tree.leaf_lengths)
-            unbalanced_costs(*arrays, *prices, *_arrays(own), *_arrays(its), start, stop, costs)
+            most_words = _most_entries(own) + _most_entries(its)
+            unbalanced_costs(*arrays, *prices, *_arrays(own), *_arrays(its), most_words, start, stop, costs)
 
     run_in_blocks(work, len(costs), n_jobs, block=16)
     return costs
@@ -129,3 +130,7 @@ def _check_prices(price: float | ArrayLike, n_words: int, name: str) -> NDArray[
 
 def _arrays(rows: csr_array) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
     return rows.indptr.astype(np.int32), rows.indices.astype(np.int32), rows.data
+
+
+def _most_entries(rows: csr_array) -> int:
+    return int(np.diff(rows.indptr).max())

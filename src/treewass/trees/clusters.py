@@ -69,9 +69,9 @@ def cluster_tree(
         if not isinstance(value, int | np.integer) or value < least:
             raise ValueError(f"Expected {name} as an integer of at least {least}, got {value!r}.")
     distinct, word_points = _distinct(points)
-    scale = float(abs(distinct).max()) or 1.0  # so that no square overflows
-    parents, nodes, lengths = _grow(distinct / scale, arity, max_depth, random_stream(random_state))
-    return _hang_words(parents, nodes, lengths * scale, word_points)
+    _, exponent = np.frexp(abs(distinct).max())  # scaled by a power of two, so that no square overflows
+    parents, nodes, lengths = _grow(np.ldexp(distinct, -exponent), arity, max_depth, random_stream(random_state))
+    return _hang_words(parents, nodes, np.ldexp(lengths, exponent), word_points)
 
 
 def _distinct(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
