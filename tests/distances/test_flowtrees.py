@@ -93,7 +93,7 @@ def test_one_word_and_equal_words():
 
 
 def test_wrong_numbers_of_rows_and_words_are_refused():
-    with pytest.raises(ValueError, match="x to be one document.*got 2 rows"):
+    with pytest.raises(ValueError, match=r"x to be one document.*got 2 rows"):
         flowtree_flows([[1, 0], [0, 1]], [[1, 0]], word_vectors=[[0.0], [1.0]])
-    with pytest.raises(ValueError, match="tree over 2 words.*got 3"):
+    with pytest.raises(ValueError, match=r"tree over 2 words.*got 3"):
         flowtree([[1, 0]], word_vectors=[[0.0], [1.0]], tree=quadtree([[0.0], [1.0], [2.0]]))

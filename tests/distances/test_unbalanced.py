@@ -78,7 +78,9 @@ def test_large_documents_on_a_long_path_equal_the_linear_program():
     """Far more pieces than a handful of words makes: joining, cutting and notes that are handed down."""
     random = np.random.RandomState(0)
     n_words = 60
-    path = Tree(np.arange(n_words) - 1, random.uniform(0, 1, n_words), np.arange(n_words), random.uniform(0, 2, n_words))
+    path = Tree(
+        np.arange(n_words) - 1, random.uniform(0, 1, n_words), np.arange(n_words), random.uniform(0, 2, n_words)
+    )
     parents = np.append(-1, [random.randint(node) for node in range(1, n_words)])
     bushy = Tree(parents, random.uniform(0, 1, n_words), random.randint(n_words, size=n_words))
     x, y = random.poisson(1, size=(2, n_words)) * random.uniform(0.5, 2, size=(2, n_words))

@@ -61,7 +61,11 @@ def test_repeated_words_and_equal_documents():
 
 @pytest.mark.parametrize(
     ("vectors", "message"),
-    [(VECTORS[:4], "each of the 5 columns of X, got 4"), (VECTORS * np.nan, "finite word_vectors"), (VECTORS[0], "shape")],
+    [
+        (VECTORS[:4], "each of the 5 columns of X, got 4"),
+        (VECTORS * np.nan, "finite word_vectors"),
+        (VECTORS[0], "shape"),
+    ],
 )
 def test_vectors_that_do_not_fit_are_refused(vectors, message):
     with pytest.raises(ValueError, match=message):

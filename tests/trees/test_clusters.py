@@ -12,43 +12,36 @@ points = st.tuples(st.integers(1, 14), st.integers(1, 3)).flatmap(
 )
 
 
-def literal_tree(vectors, arity, max_depth, seed):
-    """Divide clusters one at a time; return the distance of each pair of distinct points."""
-    random = np.random.RandomState(seed)
-    level = [(np.arange(len(vectors)), [])]  # members, and the centres above and of the cluster
-    level = [(members, [vectors[members].mean(axis=0)]) for members, _ in level]
-    paths = {}
+def literal_parts(vectors, members, arity, draw):
+    """Divide one cluster."""
+    chosen = [members[int(draw * len(members))]]
+    while len(chosen) < arity and (nearest := cdist(vectors[members], vectors[chosen]).min(axis=1)).max() > 0:
+        chosen.append(members[nearest.argmax()])
+    part = cdist(vectors[members], vectors[chosen]).argmin(axis=1)
+    return [members[part == number] for number in range(len(chosen))]
+
+
+def literal_paths(vectors, arity, max_depth, seed):
+    """Divide clusters one at a time; return the centres above each of the distinct points, from the root down."""
+    random, paths = np.random.RandomState(seed), {}
+    level = [(np.arange(len(vectors)), [vectors.mean(axis=0)])]
     for _ in range(max_depth - 1):
-        draws = random.uniform(size=len(level))
         following = []
-        for (members, centres), draw in zip(level, draws, strict=True):
-            chosen = [members[int(draw * len(members))]]
-            while len(chosen) < arity:
-                nearest = cdist(vectors[members], vectors[chosen]).min(axis=1)
-                if nearest.max() == 0:
-                    break
-                chosen.append(members[nearest.argmax()])
-            part = cdist(vectors[members], vectors[chosen]).argmin(axis=1)
-            for number in range(len(chosen)):
-                cluster = members[part == number]
+        for (members, centres), draw in zip(level, random.uniform(size=len(level)), strict=True):
+            for cluster in literal_parts(vectors, members, arity, draw):
                 if len(cluster) == 1:
                     paths[cluster[0]] = centres
                 else:
                     following.append((cluster, [*centres, vectors[cluster].mean(axis=0)]))
         level = following
-        if not level:
-            break
-    paths |= {word: centres for members, centres in level for word in members}
-    distances = np.zeros((len(vectors), len(vectors)))
-    for one in range(len(vectors)):
-        for other in range(one):
-            shared = sum(a is b for a, b in zip(paths[one], paths[other], strict=False))
-            for word in (one, other):
-                way = np.array([vectors[word], *paths[word][: shared - 1 : -1], paths[word][shared - 1]])
-                length = np.linalg.norm(np.diff(way, axis=0), axis=1).sum()
-                distances[one, other] += length
-            distances[other, one] = distances[one, other]
-    return distances
+    return paths | {word: centres for members, centres in level for word in members}
+
+
+def literal_distance(vectors, paths, one, other):
+    """Walk up from both words to the last centre that they share."""
+    shared = sum(a is b for a, b in zip(paths[one], paths[other], strict=False)) - 1
+    ways = [np.array([*paths[word][shared:], vectors[word]]) for word in (one, other)]
+    return sum(np.linalg.norm(np.diff(way, axis=0), axis=1).sum() for way in ways)
 
 
 @given(points, st.integers(2, 4), st.integers(1, 5), st.integers(0, 100))
@@ -56,8 +49,9 @@ def test_agrees_with_dividing_one_cluster_at_a_time(vectors, arity, depth, seed)
     distinct = np.array(list(dict.fromkeys(map(tuple, vectors.tolist()))))
     tree = cluster_tree(distinct, arity=arity, max_depth=depth, random_state=seed)
     words = np.arange(len(distinct))
-    expected = literal_tree(distinct, arity, depth, seed)
-    assert tree.word_distances(words[:, None], words) == pytest.approx(expected, abs=1e-9)
+    paths = literal_paths(distinct, arity, depth, seed)
+    expected = [[literal_distance(distinct, paths, a, b) if a != b else 0.0 for b in words] for a in words]
+    assert tree.word_distances(words[:, None], words) == pytest.approx(np.array(expected), abs=1e-9)
 
 
 @given(points, st.integers(2, 5), st.integers(1, 6), st.integers(0, 100))

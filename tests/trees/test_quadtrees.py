@@ -22,34 +22,29 @@ seeds = st.integers(0, 1000)
 
 def literal_distances(vectors, seed, convention, max_depth=32):
     """Walk down the levels of the shifted grid and add up the sides of the cells that two words do not share."""
-    extent = np.ptp(vectors, axis=0).max()
-    n_words = len(vectors)
-    distances = np.zeros((n_words, n_words))
+    extent, words = np.ptp(vectors, axis=0).max(), range(len(vectors))
     if extent == 0:
-        return distances
+        return np.zeros((len(vectors), len(vectors)))
     shift = np.random.RandomState(seed).uniform(size=vectors.shape[1])
     fractions = (vectors - vectors.min(axis=0)) / (2 * extent) + shift / 2
-    cells = {
-        level: [tuple(np.floor(row * 2**level).astype(int)) for row in fractions] for level in range(max_depth + 1)
-    }
+    cells = [[tuple(np.floor(row * 2**level).astype(int)) for row in fractions] for level in range(max_depth + 1)]
 
-    def ends(word):
-        """The first level at which all points of the word's cell are equal to it."""
-        for level in range(1, max_depth + 1):
-            if all((vectors[w] == vectors[word]).all() for w in range(n_words) if cells[level][w] == cells[level][word]):
+    def first_level_alone(word):
+        for level, own in enumerate(cells):
+            others = [other for other in words if own[other] == own[word]]
+            if level and (vectors[others] == vectors[word]).all():
                 return level
         raise AssertionError("the points are too close for this oracle")
 
-    last = [ends(word) for word in range(n_words)]
+    last = [first_level_alone(word) for word in words]
     if convention == "indyk-thaper":
-        last = [max(last)] * n_words
-    for one in range(n_words):
-        for other in range(n_words):
-            for word in (one, other):
-                for level in range(1, last[word] + 1):
-                    if cells[level][one] != cells[level][other]:
-                        distances[one, other] += 2 * extent / 2**level
-    return distances
+        last = [max(last)] * len(last)
+
+    def side_lengths(word, other):
+        levels = range(1, last[word] + 1)
+        return sum(2 * extent / 2**level for level in levels if cells[level][word] != cells[level][other])
+
+    return np.array([[side_lengths(one, other) + side_lengths(other, one) for other in words] for one in words])
 
 
 @given(points, seeds, conventions)

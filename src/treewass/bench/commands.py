@@ -96,6 +96,18 @@ def accuracy_command(
     show(rows if as_json else mean_rows(rows), as_json)
 
 
+@bench.command("trees")
+def trees_command(
+    as_json: AsJson = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Two sets and few pairs; rough figures.")] = False,
+    data: Annotated[str | None, typer.Option(help="Folder of the text sets; TREEWASS_DATA by default.")] = None,
+) -> None:
+    """Measure the unsupervised trees and Flowtree beside the paper's tree and exact transport."""
+    from treewass.bench.trees import bench_trees
+
+    show_each(_announced(bench_trees(quick, data)), as_json)
+
+
 @bench.command("fit")
 def fit_command(
     as_json: AsJson = False,
@@ -124,6 +136,8 @@ def show_each(rows: Iterable[Row], as_json: bool) -> None:
 def _announced(rows: Iterable[Row]) -> Iterator[Row]:
     """Say on standard error what has been measured, row by row."""
     for row in rows:
-        what = ", ".join(str(row.case[name]) for name in ("set", "split", "method", "case") if name in row.case)
+        what = ", ".join(
+            str(row.case[name]) for name in ("measure", "set", "split", "method", "case") if name in row.case
+        )
         typer.echo(f"measured {what}", err=True)
         yield row

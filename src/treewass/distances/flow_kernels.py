@@ -22,7 +22,7 @@ _UNIT = 2.0**-50
 
 
 @inner
-def _distance(vectors: NDArray[np.float64], first: int, second: int) -> float:
+def _distance(vectors: NDArray[np.float64], first: int, second: int) -> Any:
     """Measure how far two words are from each other; four sums, in an order that never changes."""
     one, other = vectors[first], vectors[second]
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
@@ -41,7 +41,7 @@ def _distance(vectors: NDArray[np.float64], first: int, second: int) -> float:
 
 
 @inner
-def _meeting_depth(minima: NDArray[np.int32], first: int, second: int) -> int:
+def _meeting_depth(minima: NDArray[np.int32], first: int, second: int) -> Any:
     """Return the depth of the lowest node above two words: the least over all neighbours between them."""
     level = 0
     while (2 << level) <= second - first:

@@ -18,11 +18,10 @@ from treewass.trees.tree import Tree
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
-    from scipy.sparse import csr_array
 
     from treewass.documents.word_vectors import AlignedVectors
 
-__all__ = ["WordFlows", "flowtree", "flowtree_flows"]
+__all__ = ["Flowtree", "WordFlows", "flowtree", "flowtree_flows"]
 
 _CALLER = "flowtree"
 
@@ -100,20 +99,7 @@ def flowtree(
     >>> flowtree([[1, 1, 0]], [[0, 1, 1], [1, 0, 0]], word_vectors=vectors)
     array([[2.91547595, 2.5       ]])
     """
-    from treewass.distances.flow_kernels import flow_costs
-
-    walk = _Walk.over(word_vectors, tree, random_state)
-    rows = walk.rows(X, "X")
-    others = rows if Y is None else walk.rows(Y, "Y")
-    costs = np.zeros((rows[0].size - 1, others[0].size - 1))
-    if costs.size:
-        most_words = int(np.diff(rows[0]).max() + np.diff(others[0]).max())
-
-        def work(start: int, stop: int) -> None:
-            flow_costs(walk.minima, walk.vectors, *rows, *others, most_words, start, stop, Y is None, costs)
-
-        run_in_blocks(work, len(costs), n_jobs, block=16)
-    return costs
+    return Flowtree(word_vectors, tree=tree, random_state=random_state).pairwise(X, Y, n_jobs=n_jobs)
 
 
 def flowtree_flows(
@@ -144,65 +130,127 @@ def flowtree_flows(
     >>> flows.sources.tolist(), flows.targets.tolist(), flows.masses.tolist(), flows.cost
     ([0, 1], [2, 1], [0.5, 0.5], 2.5)
     """
-    from treewass.distances.flow_kernels import flows_of_pair
-
-    walk = _Walk.over(word_vectors, tree, random_state)
-    pair = [walk.rows(document, name) for document, name in ((x, "x"), (y, "y"))]
-    for (bounds, _, _), name in zip(pair, "xy", strict=True):
-        if bounds.size != 2:
-            raise ValueError(f"Expected {name} to be one document, of shape (1, n_words), got {bounds.size - 1} rows.")
-    (_, x_words, x_masses), (_, y_words, y_masses) = pair
-    kept, in_x, in_y = np.intersect1d(x_words, y_words, assume_unique=True, return_indices=True)
-    staying = np.stack([kept, kept, np.minimum(x_masses[in_x], y_masses[in_y])], axis=1)
-    moving = flows_of_pair(walk.minima, x_words, x_masses, y_words, y_masses)
-    places = np.concatenate([staying, moving]).astype(np.int64)
-    sources, targets = walk.words[places[:, 0]], walk.words[places[:, 1]]
-    order = np.lexsort((targets, sources))
-    distances = np.linalg.norm(walk.vectors[places[:, 0]] - walk.vectors[places[:, 1]], axis=1)
-    masses = np.ldexp(places[:, 2].astype(np.float64), -MASS_BITS)
-    return WordFlows(*(frozen(array[order]) for array in (sources, targets, masses, distances)))
+    return Flowtree(word_vectors, tree=tree, random_state=random_state).flows(x, y)
 
 
-@dataclass(frozen=True, eq=False)
-class _Walk:
-    """Words with a vector in the order of a depth-first walk of the tree.
+class Flowtree:
+    """A tree over words prepared for `flowtree`, for those who call it more than once.
 
-    `minima[level, place]` is the least depth at which one of the `2**level` words from `place` on meets the next.
+    Parameters
+    ----------
+    word_vectors : AlignedVectors or array-like of shape (n_words, n_dimensions)
+        The vector of each column of the counts.
+    tree : Tree, optional
+        A tree over all words; by default `treewass.trees.quadtree` over the vectors.
+    random_state : int, RandomState instance or None, default=0
+        Chooses the shift of the quadtree.
+
+    Examples
+    --------
+    >>> prepared = Flowtree([[0.0], [3.0], [5.0]])
+    >>> prepared.pairwise([[1, 1, 0]], [[0, 1, 1]]), prepared.pairwise([[1, 0, 0]], [[0, 1, 0]])
+    (array([[2.5]]), array([[3.]]))
     """
 
-    words: NDArray[np.int64]
-    vectors: NDArray[np.float64]
-    minima: NDArray[np.int32]
-    covered: NDArray[np.bool_]
-
-    @classmethod
-    def over(cls, word_vectors: Any, tree: Tree | None, random_state: Any) -> _Walk:
-        vectors, covered = check_vectors(word_vectors, caller=_CALLER)
-        words = np.flatnonzero(covered)
+    def __init__(
+        self,
+        word_vectors: AlignedVectors | ArrayLike,
+        *,
+        tree: Tree | None = None,
+        random_state: int | np.random.RandomState | None = 0,
+    ) -> None:
+        vectors, self._covered = check_vectors(word_vectors, caller=_CALLER)
+        words = np.flatnonzero(self._covered)
         if tree is None:
             tree = quadtree(vectors[words], random_state=random_state)
             nodes = tree.word_nodes
-        elif tree.n_words != covered.size:
-            raise ValueError(f"Expected a tree over {covered.size} words, as many as vectors, got {tree.n_words}.")
+        elif tree.n_words != self._covered.size:
+            raise ValueError(
+                f"Expected a tree over {self._covered.size} words, as many as vectors, got {tree.n_words}."
+            )
         else:
             nodes = tree.word_nodes[words]
-        order = np.argsort(tree.subtree_intervals[0][nodes], kind="stable")
-        nodes, words = nodes[order], words[order]
-        minima = [tree.depths[tree.lowest_common_ancestors(nodes[:-1], nodes[1:])]]
-        while 2 ** len(minima) < words.size:
-            shorter, half = minima[-1], 2 ** (len(minima) - 1)
-            following = np.append(shorter[half:], np.zeros(half, dtype=np.int32))[: shorter.size]
-            minima.append(np.minimum(shorter, following))
-        table = np.ascontiguousarray(np.array(minima, dtype=np.int32).reshape(len(minima), -1))
-        return cls(words, np.ascontiguousarray(vectors[words]), table, covered)
+        order = np.argsort(tree.subtree_intervals[0][nodes], kind="stable")  # of a depth-first walk
+        self._words = words[order]
+        self._vectors = vectors[self._words]
+        self._minima = _range_minima(tree, nodes[order])
+        self._places = np.zeros(self._covered.size, dtype=np.int32)
+        self._places[self._words] = np.arange(words.size)
+        self._whole = TreeMetric(star_tree(self._covered.size))
 
-    def rows(self, X: Any, name: str) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
+    def pairwise(self, X: Any, Y: Any = None, *, n_jobs: int | None = None) -> NDArray[np.float64]:
+        """Compute what `flowtree` does.
+
+        Parameters
+        ----------
+        X, Y, n_jobs
+            As in `flowtree`.
+
+        Returns
+        -------
+        ndarray of shape (n_documents_X, n_documents_Y)
+        """
+        from treewass.distances.flow_kernels import flow_costs
+
+        rows = self._rows(X, "X")
+        others = rows if Y is None else self._rows(Y, "Y")
+        costs = np.zeros((rows[0].size - 1, others[0].size - 1))
+        if costs.size:
+            most_words = int(np.diff(rows[0]).max() + np.diff(others[0]).max())
+
+            def work(start: int, stop: int) -> None:
+                flow_costs(
+                    self._minima, self._vectors, *rows, *others, most_words, start, stop, Y is None, costs
+                )  # fmt: skip
+
+            run_in_blocks(work, len(costs), n_jobs, block=16)
+        return costs
+
+    def flows(self, x: Any, y: Any) -> WordFlows:
+        """List what `flowtree_flows` does.
+
+        Parameters
+        ----------
+        x, y
+            As in `flowtree_flows`.
+
+        Returns
+        -------
+        WordFlows
+        """
+        from treewass.distances.flow_kernels import flows_of_pair
+
+        pair = [self._rows(document, name) for document, name in ((x, "x"), (y, "y"))]
+        for (bounds, _, _), name in zip(pair, "xy", strict=True):
+            if bounds.size != 2:
+                raise ValueError(
+                    f"Expected {name} to be one document, of shape (1, n_words), got {bounds.size - 1} rows."
+                )
+        (_, x_words, x_masses), (_, y_words, y_masses) = pair
+        kept, in_x, in_y = np.intersect1d(x_words, y_words, assume_unique=True, return_indices=True)
+        staying = np.stack([kept, kept, np.minimum(x_masses[in_x], y_masses[in_y])], axis=1)
+        moving = flows_of_pair(self._minima, x_words, x_masses, y_words, y_masses)
+        first, second, units = np.concatenate([staying, moving]).astype(np.int64).T
+        sources, targets = self._words[first], self._words[second]
+        order = np.lexsort((targets, sources))
+        distances = np.linalg.norm(self._vectors[first] - self._vectors[second], axis=1)
+        masses = np.ldexp(units.astype(np.float64), -MASS_BITS)
+        return WordFlows(*(frozen(array[order]) for array in (sources, targets, masses, distances)))
+
+    def _rows(self, X: Any, name: str) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
         """Return documents as bounds, places of words in the walk, and whole masses."""
-        histograms: csr_array = covered_histograms(X, self.covered, caller=_CALLER, name=name)
-        places = np.zeros(self.covered.size, dtype=np.int32)
-        places[self.words] = np.arange(self.words.size)
-        masses = mass_units(TreeMetric(star_tree(self.covered.size)), histograms)
-        masses.indices = places[masses.indices]
+        masses = mass_units(self._whole, covered_histograms(X, self._covered, caller=_CALLER, name=name))
+        masses.indices = self._places[masses.indices]
         masses.has_sorted_indices = False
         masses.sort_indices()
         return masses.indptr.astype(np.int32), masses.indices.astype(np.int32), masses.data.astype(np.int64)
+
+
+def _range_minima(tree: Tree, nodes: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Find the least depth at which one of ``2**row`` words, from a place on in the walk, meets the next."""
+    minima = [tree.depths[tree.lowest_common_ancestors(nodes[:-1], nodes[1:])]]
+    while 2 ** len(minima) < nodes.size:
+        shorter, half = minima[-1], 2 ** (len(minima) - 1)
+        following = np.append(shorter[half:], np.zeros(half, dtype=np.int32))[: shorter.size]
+        minima.append(np.minimum(shorter, following))
+    return np.ascontiguousarray(np.array(minima, dtype=np.int32).reshape(len(minima), -1))

@@ -42,7 +42,8 @@ def fit_edge_lengths(
     the absolute differences of their masses below each node. For documents of one word each the true cost is the
     distance between two vectors. So the lengths are those that minimise
 
-    .. math:: \frac{1}{2n} \sum_{i=1}^n (\lVert x_i - y_i \rVert - w^\top z_i)^2 + \alpha \lVert w \rVert_1, \quad w \ge 0
+    .. math:: \frac{1}{2n} \sum_{i=1}^n (\lVert x_i - y_i \rVert - w^\top z_i)^2 + \alpha \lVert w \rVert_1,
+              \quad w \ge 0
 
     over pairs of words, drawn as often as they occur in documents; then one factor for all lengths is fitted to true
     costs between documents. Several trees are fitted each by itself and averaged: one lasso for all would leave most
@@ -176,7 +177,9 @@ def _transport_costs(
     return costs
 
 
-def _document_pairs(n_rows: int, n_pairs: int, random: np.random.RandomState) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _document_pairs(
+    n_rows: int, n_pairs: int, random: np.random.RandomState
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Draw pairs of different rows."""
     first = random.randint(n_rows, size=n_pairs)
     return first, (first + random.randint(1, n_rows, size=n_pairs)) % n_rows

@@ -75,7 +75,7 @@ def quadtree(
         raise ValueError(f"Expected convention to be one of {', '.join(CONVENTIONS)}, got {convention!r}.")
     if not isinstance(max_depth, int | np.integer) or not 1 <= max_depth <= _MOST_DEPTH:
         raise ValueError(f"Expected max_depth as an integer from 1 to {_MOST_DEPTH}, got {max_depth!r}.")
-    shift = random_stream(random_state).uniform(size=points.shape[1])
+    shift: NDArray[np.float64] = np.asarray(random_stream(random_state).uniform(size=points.shape[1]))
     low, high = points.min(axis=0), points.max(axis=0)
     extent = float((high / 2 - low / 2).max()) * 2
     if not np.isfinite(extent):
