@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from treewass.bench.commands import accuracy_command
 from treewass.bench.linear_models import LOGISTIC_PENALTIES, SVM_PENALTIES
 from treewass.bench.rows import read_rows
 from treewass.cli import app
@@ -46,9 +45,9 @@ def test_missing_vectors_are_named():
 
 def test_unknown_kinds_and_needs_are_refused():
     with pytest.raises(ValueError, match="Expected a kind"):
-        Method("magic", "", "", lambda _: None, (), "", "")
+        Method("", "magic", "", "", lambda _: None, (), "", "")
     with pytest.raises(ValueError, match="needs"):
-        Method("distance", "", "", lambda _: None, ("luck",), "", "")
+        Method("", "distance", "", "", lambda _: None, ("luck",), "", "")
 
 
 def test_penalties_in_the_texts_are_those_tried():
@@ -73,9 +72,16 @@ def test_table_and_command_list_every_method():
         assert f" {name} " in listed
 
 
-def test_defaults_of_the_command_are_methods():
+def test_defaults_are_methods_and_named_by_the_command():
     assert set(DEFAULT_METHODS) <= set(METHODS)
-    assert accuracy_command.__defaults__[2] == ",".join(DEFAULT_METHODS)
+    shown = CliRunner().invoke(app, ["bench", "accuracy", "--help"], env={"COLUMNS": "300"}).output
+    assert ",".join(DEFAULT_METHODS) in shown
+
+
+def test_stored_rows_become_a_table_of_the_methods_asked_for():
+    shown = CliRunner().invoke(app, ["bench", "accuracy", "--table", str(ROWS), "--methods", "svm,profile"]).output
+    titles = [line.split("|")[1].strip() for line in shown.splitlines() if line.startswith("| ")]
+    assert titles[1:3] == ["linear SVM, TF-IDF", "**treewass**, default"]
 
 
 def test_the_registry_is_light_to_import():

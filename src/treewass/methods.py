@@ -26,6 +26,8 @@ class Method:
 
     Parameters
     ----------
+    title : str
+        What it is called in tables.
     kind : {"tree metric", "distance", "linear model"}
         A tree metric runs on the search engine; a distance compares a document with every other one.
     vote : str
@@ -42,6 +44,7 @@ class Method:
         Who proposed it.
     """
 
+    title: str
     kind: str
     vote: str
     configuration: str
@@ -120,6 +123,7 @@ _STAR = "O(s) to embed, then the index"
 
 def _sliced(n_trees: int) -> Method:
     return Method(
+        f"TSW-{n_trees}",
         "tree metric",
         _FALLBACK,
         f"TreeSlicedWasserstein(n_trees={n_trees})",
@@ -130,20 +134,24 @@ def _sliced(n_trees: int) -> Method:
     )
 
 
-def _profile(vote: str, configuration: str, metric: str | None = _PROFILE, **settings: Any) -> Method:
+def _profile(title: str, vote: str, configuration: str, metric: str | None = _PROFILE, **settings: Any) -> Method:
     rule = _CALIBRATED if vote == "distance" else _FALLBACK
-    return Method(
-        "tree metric", rule, configuration, _neighbours(metric, vote, **settings), ("labels",), _SEARCH, "this library"
-    )
+    build = _neighbours(metric, vote, **settings)
+    return Method(title, "tree metric", rule, configuration, build, ("labels",), _SEARCH, "this library")
 
 
 METHODS: dict[str, Method] = {
-    "profile": _profile("distance", "TreeWassersteinClassifier()", None),
-    "profile-fallback": _profile("fallback", "TreeWassersteinClassifier(vote='fallback')", None),
-    "profile-trees3": _profile("distance", "ProfileTreeWasserstein(n_trees=3)", n_trees=3),
-    "stage1": _profile("distance", "ProfileTreeWasserstein(refine=False)", refine=False),
-    "stage1-fallback": _profile("fallback", "ProfileTreeWasserstein(refine=False)", refine=False),
+    "profile": _profile("**treewass**, default", "distance", "TreeWassersteinClassifier()", None),
+    "profile-fallback": _profile(
+        "**treewass**, k = 19 fall-back", "fallback", "TreeWassersteinClassifier(vote='fallback')", None
+    ),
+    "profile-trees3": _profile("**treewass**, three trees", "distance", "ProfileTreeWasserstein(n_trees=3)", n_trees=3),
+    "stage1": _profile("**treewass**, not refined", "distance", "ProfileTreeWasserstein(refine=False)", refine=False),
+    "stage1-fallback": _profile(
+        "**treewass**, not refined, k = 19 fall-back", "fallback", "ProfileTreeWasserstein(refine=False)", refine=False
+    ),
     "quadtree": Method(
+        "Quadtree",
         "tree metric",
         _FALLBACK,
         "QuadtreeWasserstein()",
@@ -156,6 +164,7 @@ METHODS: dict[str, Method] = {
     "tsw-5": _sliced(5),
     "tsw-10": _sliced(10),
     "flowtree": Method(
+        "Flowtree",
         "distance",
         _FALLBACK,
         "flowtree on a quadtree",
@@ -165,21 +174,37 @@ METHODS: dict[str, Method] = {
         "Backurs et al. 2020",
     ),
     "bow": Method(
-        "tree metric", _FALLBACK, "TreeWassersteinClassifier('bow')", _neighbours("bow"), (), _STAR, "bag of words"
+        "bag of words, L1, k = 19 fall-back",
+        "tree metric",
+        _FALLBACK,
+        "TreeWassersteinClassifier('bow')",
+        _neighbours("bow"),
+        (),
+        _STAR,
+        "bag of words",
     ),
     "tfidf": Method(
-        "tree metric", _FALLBACK, "TreeWassersteinClassifier('tfidf')", _neighbours("tfidf"), (), _STAR, "Salton 1988"
+        "TF-IDF, L1, k = 19 fall-back",
+        "tree metric",
+        _FALLBACK,
+        "TreeWassersteinClassifier('tfidf')",
+        _neighbours("tfidf"),
+        (),
+        _STAR,
+        "Spärck Jones 1972",
     ),
     "tfidf-distance": Method(
+        "TF-IDF, L1, distance vote",
         "tree metric",
         _CALIBRATED,
         "TreeWassersteinClassifier('tfidf')",
         _neighbours("tfidf", "distance"),
         (),
         _STAR,
-        "Salton 1988",
+        "Spärck Jones 1972",
     ),
     "svm": Method(
+        "linear SVM, TF-IDF",
         "linear model",
         "none",
         "LinearSVC on sublinear TF-IDF, C of (0.1, 0.3, 1.0, 3.0, 10.0) by 5-fold accuracy",
@@ -189,6 +214,7 @@ METHODS: dict[str, Method] = {
         "scikit-learn",
     ),
     "logistic": Method(
+        "logistic regression, TF-IDF",
         "linear model",
         "none",
         "LogisticRegression on sublinear TF-IDF, C of (3.0, 10.0, 30.0, 100.0, 300.0) by 3-fold log-loss",

@@ -77,7 +77,9 @@ def accuracy_command(
     sets: Annotated[
         str, typer.Option(help="Text sets, with commas; docstrings is the built-in corpus.")
     ] = "twitter,amazon,classic,bbcsport,ohsumed,reuters",
-    methods: Annotated[str, typer.Option(help="Names of treewass methods, with commas.")] = ",".join(DEFAULT_METHODS),
+    methods: Annotated[
+        str | None, typer.Option(help=f"Names that treewass methods lists, with commas; {','.join(DEFAULT_METHODS)}.")
+    ] = None,
     splits: Annotated[int | None, typer.Option(min=1, help="The first so many splits of each set.")] = None,
     data: Annotated[str | None, typer.Option(help="Folder of the text sets; TREEWASS_DATA by default.")] = None,
     output: Annotated[str | None, typer.Option(help="File of rows: resumed if there, appended to.")] = None,
@@ -88,12 +90,14 @@ def accuracy_command(
         from treewass.bench.accuracy_table import accuracy_markdown
         from treewass.bench.rows import read_rows
 
-        typer.echo(accuracy_markdown(read_rows(table)))
+        rows = read_rows(table)
+        typer.echo(accuracy_markdown(rows) if methods is None else accuracy_markdown(rows, methods.split(",")))
         return
     from treewass.bench.accuracy import bench_accuracy, mean_rows
 
-    rows = _announced(bench_accuracy(sets.split(","), methods.split(","), splits, data, output))
-    show(rows if as_json else mean_rows(rows), as_json)
+    chosen = DEFAULT_METHODS if methods is None else methods.split(",")
+    measured = _announced(bench_accuracy(sets.split(","), chosen, splits, data, output))
+    show(measured if as_json else mean_rows(measured), as_json)
 
 
 @bench.command("trees")
