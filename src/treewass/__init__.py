@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     from treewass.classify.classifier import TreeWassersteinClassifier
     from treewass.exceptions import EmptyDocumentWarning
     from treewass.learners.profile import ProfileTreeWasserstein
+    from treewass.learners.quadtree import QuadtreeWasserstein
+    from treewass.learners.sliced import TreeSlicedWasserstein
     from treewass.search.index import TreeIndex
     from treewass.trees.metric import TreeMetric
     from treewass.trees.tree import Tree
@@ -16,9 +18,11 @@ __version__ = "0.1.0.dev0"
 __all__ = [
     "EmptyDocumentWarning",
     "ProfileTreeWasserstein",
+    "QuadtreeWasserstein",
     "Tree",
     "TreeIndex",
     "TreeMetric",
+    "TreeSlicedWasserstein",
     "TreeWassersteinClassifier",
 ]
 __getattr__, __dir__ = attach(
@@ -26,10 +30,23 @@ __getattr__, __dir__ = attach(
     {
         "EmptyDocumentWarning": ".exceptions",
         "ProfileTreeWasserstein": ".learners.profile",
+        "QuadtreeWasserstein": ".learners.quadtree",
         "Tree": ".trees.tree",
         "TreeIndex": ".search.index",
         "TreeMetric": ".trees.metric",
+        "TreeSlicedWasserstein": ".learners.sliced",
         "TreeWassersteinClassifier": ".classify.classifier",
     },
-    subpackages=("bench", "classify", "distances", "documents", "exceptions", "explain", "learners", "search", "trees"),
+    subpackages=(
+        "bench",
+        "classify",
+        "distances",
+        "documents",
+        "exceptions",
+        "explain",
+        "learners",
+        "methods",
+        "search",
+        "trees",
+    ),
 )

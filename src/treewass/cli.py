@@ -44,6 +44,22 @@ def demo() -> None:
     run_demo()
 
 
+@app.command()
+def methods() -> None:
+    """List the methods that ``treewass bench accuracy`` can measure."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from treewass.methods import METHODS
+
+    table = Table()
+    for column in ("name", "kind", "needs", "one comparison", "source"):
+        table.add_column(column)
+    for name, method in METHODS.items():
+        table.add_row(name, method.kind, ", ".join(method.needs), method.complexity, method.citation)
+    Console().print(table)
+
+
 def main() -> None:
     """Run the command line; errors that a user can mend are one sentence."""
     try:
