@@ -63,6 +63,9 @@ def act_forward(x, y, costs, iterations):
 
 
 def full_act(X, Y, vectors, iterations, direction, cost="euclidean"):
+    """Both directions, over distinct vectors: words with the same one are one place with the mass of all."""
+    vectors, places = np.unique(vectors, axis=0, return_inverse=True)
+    X, Y = (counts @ np.eye(len(vectors))[places] for counts in (X, Y))
     costs = word_costs(vectors, cost)
     forward = each_pair(lambda x, y: act_forward(x, y, costs, iterations), X, Y)
     backward = each_pair(lambda x, y: act_forward(y, x, costs, iterations), X, Y)

@@ -24,41 +24,40 @@ def full_sinkhorn(X, Y, vectors, regularisation):
 
 @pytest.mark.parametrize("device", [None, "cpu"])
 def test_equals_pot(device):
-    X, _, vectors = topics(n_documents=12)
-    found = sinkhorn(X[:4], X[4:], word_vectors=vectors, regularisation=0.3, device=device, **PRECISE)
-    assert found == pytest.approx(full_sinkhorn(X[:4], X[4:], vectors, 0.3), abs=1e-8)
+    X, _, vectors = topics(n_documents=8)
+    found = sinkhorn(X[:3], X[3:], word_vectors=vectors, regularisation=1.0, device=device, **PRECISE)
+    assert found == pytest.approx(full_sinkhorn(X[:3], X[3:], vectors, 1.0), abs=1e-8)
 
 
 def test_torch_and_numpy_agree():
     X, _, vectors = topics(n_documents=12)
-    assert sinkhorn(X, word_vectors=vectors, device="cpu") == pytest.approx(
-        sinkhorn(X, word_vectors=vectors), abs=1e-12
-    )
+    options = {"word_vectors": vectors, "regularisation": 1.0}
+    assert sinkhorn(X, device="cpu", **options) == pytest.approx(sinkhorn(X, **options), abs=1e-12)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @given(comparisons())
-@settings(max_examples=50)
+@settings(max_examples=30)
 def test_is_never_below_the_exact_distance(case):
     X, Y, vectors = case
     for cost in ("euclidean", "squared"):
         exact = wmd(X, Y, word_vectors=vectors, cost=cost)
-        for iterations in (1, 100):
+        for iterations in (1, 20):
             found = sinkhorn(X, Y, word_vectors=vectors, cost=cost, max_iterations=iterations)
             assert np.isfinite(found).all()
             assert (found >= exact - 1e-9).all()
 
 
 def test_comes_down_to_the_exact_distance_as_the_regularisation_falls():
-    X, _, vectors = topics(n_documents=10)
-    exact = wmd(X[:5], X[5:], word_vectors=vectors)
+    random_state = np.random.RandomState(0)
+    X, vectors = random_state.rand(6, 10), random_state.randn(10, 3)
+    exact = wmd(X[:3], X[3:], word_vectors=vectors)
     gaps = []
     for regularisation in (1.0, 0.3, 0.1, 0.03, 0.01):
-        options = {"regularisation": regularisation, "tolerance": 1e-7, "max_iterations": 100_000}
-        gaps.append((sinkhorn(X[:5], X[5:], word_vectors=vectors, **options) - exact).max())
+        options = {"regularisation": regularisation, "tolerance": 1e-3, "max_iterations": 20_000}
+        gaps.append((sinkhorn(X[:3], X[3:], word_vectors=vectors, **options) - exact).max())
     assert gaps == sorted(gaps, reverse=True)
-    assert gaps[-1] < 1e-3
-    assert gaps[0] > 0.1
+    assert gaps[-1] < 0.01 < 0.1 < gaps[0]
 
 
 def test_small_regularisations_do_not_overflow():
@@ -71,12 +70,13 @@ def test_small_regularisations_do_not_overflow():
 
 
 def test_is_symmetric_and_does_not_depend_on_threads_or_batches(monkeypatch):
-    X, _, vectors = topics(n_documents=30)
-    found = sinkhorn(X, word_vectors=vectors)
+    X, _, vectors = topics(n_documents=20)
+    options = {"word_vectors": vectors, "regularisation": 1.0}
+    found = sinkhorn(X, **options)
     assert np.array_equal(found, found.T)
-    assert np.array_equal(sinkhorn(X, word_vectors=vectors, n_jobs=2), found)
+    assert np.array_equal(sinkhorn(X, n_jobs=2, **options), found)
     monkeypatch.setattr("treewass.distances.entropic._CELLS", 500)
-    assert sinkhorn(X, word_vectors=vectors) == pytest.approx(found, rel=1e-12)
+    assert sinkhorn(X, **options) == pytest.approx(found, rel=1e-12)
 
 
 @pytest.mark.parametrize("name", ["regularisation", "tolerance", "max_iterations"])

@@ -1,3 +1,5 @@
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -6,7 +8,7 @@ from treewass.distances import act, rwmd, sinkhorn, wmd, wmd_neighbors
 from treewass.distances import matrices as module
 from treewass.distances.parts import PartStore, compute_in_parts, show_progress
 
-DISTANCES = [wmd, rwmd, act, sinkhorn]
+DISTANCES = [wmd, rwmd, act, partial(sinkhorn, regularisation=1.0)]
 
 
 @pytest.fixture

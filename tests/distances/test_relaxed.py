@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from tests.distances.cases import comparisons, full_act, topics
 from treewass.distances import rwmd
@@ -8,6 +8,7 @@ from treewass.distances import rwmd
 
 @pytest.mark.parametrize("direction", ["forward", "backward", "max"])
 @given(comparisons())
+@settings(max_examples=40)
 def test_equals_the_definition(direction, case):
     X, Y, vectors = case
     for cost in ("euclidean", "squared"):

@@ -10,10 +10,14 @@ if TYPE_CHECKING:
     from treewass.distances.entropic import sinkhorn
     from treewass.distances.inputs import check_vectors, covered_histograms
     from treewass.distances.relaxed import rwmd
+    from treewass.distances.swmd import SupervisedWordMover
+    from treewass.distances.swmd_training import SwmdRecord
     from treewass.distances.word_mover import wmd
     from treewass.distances.word_mover_search import wmd_neighbors
 
 __all__ = [
+    "SupervisedWordMover",
+    "SwmdRecord",
     "act",
     "centroid_distance",
     "check_vectors",
@@ -26,6 +30,8 @@ __all__ = [
 __getattr__, __dir__ = attach(
     __name__,
     {
+        "SupervisedWordMover": ".swmd",
+        "SwmdRecord": ".swmd_training",
         "act": ".constrained",
         "centroid_distance": ".centroid",
         "check_vectors": ".inputs",
