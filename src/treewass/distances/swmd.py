@@ -170,7 +170,7 @@ class SupervisedWordMover(WordMoverClassifier):
         self.classes_, codes = np.unique(labels, return_inverse=True)
         self.class_prior_ = np.bincount(codes) / codes.size
         self._set_vectors(counts)
-        counts = self._covered_counts(counts)
+        counts = self._covered_rows(counts)
         empty = empty_rows(counts)
         warn_about_empty_rows(empty, "they are never neighbours.")
         self._rows = np.setdiff1d(np.arange(codes.size), empty)

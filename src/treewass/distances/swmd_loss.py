@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treewass.distances.swmd_kernels import add_gradients, solve_pairs
+from treewass.distances.entropic_kernels import add_gradients, solve_pairs
 from treewass.search.threads import run_in_blocks
 
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ def _neighbor_loss(distances: NDArray[np.float64], same: NDArray[np.bool_]) -> t
         return 0.0, np.zeros(distances.size)
     likeness = np.exp(distances.min() - distances)
     nearest_same = distances[same].min()
-    same_likeness = np.where(same, np.exp(nearest_same - distances), 0.0)
+    same_likeness = np.exp(np.where(same, nearest_same - distances, -np.inf))
     loss = nearest_same - distances.min() + np.log(likeness.sum()) - np.log(same_likeness.sum())
     factors = same_likeness / same_likeness.sum() - likeness / likeness.sum()
     factors[abs(factors) < _LEAST_FACTOR] = 0.0

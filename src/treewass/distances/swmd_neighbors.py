@@ -15,7 +15,7 @@ from treewass.distances.pairs import DocumentPairs, pair_histograms
 from treewass.distances.swmd_loss import SwmdMetric
 from treewass.distances.word_mover import pairwise_wmd
 from treewass.distances.word_mover_search import neighbors_by_wmd
-from treewass.documents.histograms import empty_rows, warn_about_empty_rows
+from treewass.documents.histograms import empty_rows, row_totals, scale_rows, warn_about_empty_rows
 from treewass.learners.inputs import check_documents, counts_tags
 
 if TYPE_CHECKING:
@@ -122,21 +122,21 @@ class WordMoverClassifier(ClassifierMixin, BaseEstimator):
             In the order of `classes_`; rows sum to one.
         """
         check_is_fitted(self)
-        counts = self._covered_counts(check_documents(self, X))
-        empty = empty_rows(counts)
+        documents = self._covered_rows(check_documents(self, X))
+        empty = empty_rows(documents)
         warn_about_empty_rows(empty, "they get the class prior.")
-        probabilities = np.tile(self.class_prior_, (counts.shape[0], 1))
-        known = np.setdiff1d(np.arange(counts.shape[0]), empty)
+        probabilities = np.tile(self.class_prior_, (documents.shape[0], 1))
+        known = np.setdiff1d(np.arange(documents.shape[0]), empty)
         if known.size:
-            _, rows = self._search(self._metric.histograms(counts[known]), self.n_neighbors)
+            _, rows = self._search(self._metric.histograms(documents[known]), self.n_neighbors)
             probabilities[known] = fallback_vote(self._labels[rows], len(self.classes_))
         return probabilities
 
-    def _covered_counts(self, counts: csr_array) -> csr_array:
-        """Leave out words without a vector."""
+    def _covered_rows(self, counts: csr_array) -> csr_array:
+        """Leave out words without a vector, and bring documents that have others to mass one."""
         counts.data[~self._covered[counts.indices]] = 0.0
         counts.eliminate_zeros()
-        return counts
+        return scale_rows(counts, row_totals(counts))
 
     def _weighted(self, X: Any, name: str) -> csr_array:
         """Check documents, demand a word with a vector in each, and weight their words."""

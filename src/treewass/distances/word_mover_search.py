@@ -9,6 +9,7 @@ import numpy as np
 
 from treewass.distances.centroid import centroid_bounds
 from treewass.distances.constrained import constrained_bounds
+from treewass.distances.entropic_kernels import dual_bounds
 from treewass.distances.matrices import compute_rows, query_costs
 from treewass.distances.pairs import DocumentPairs, check_cost, pair_documents
 from treewass.distances.relaxed import relaxed_bounds
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["neighbors_by_wmd", "wmd_neighbors"]
 
 _TRANSFERS = 2  # of the second bound: more spare few distances and cost more
+_PENALTY, _ITERATIONS = 0.02, 50  # of the third
 _ROUNDING = 64 * 2.0**-52
 
 
@@ -37,9 +39,10 @@ def wmd_neighbors(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Find the rows of `Y` that are nearest to each row of `X` under the word mover's distance.
 
-    Prefetch and prune [1]_: documents are visited in the order of lower bounds (the distance of centroids, the
-    relaxed distance, then ACT), and the search ends when the next bound is above the distances found. A margin for
-    rounding is left, so that the answer is that of computing all distances.
+    Prefetch and prune [1]_: documents are visited in the order of lower bounds, and the search ends when the next
+    bound is above the distances found. The bounds are the distance of centroids and the relaxed distance, for those
+    that are left ACT, and then feasible potentials of the dual problem. A margin for rounding is left, so that the
+    answer is that of computing all distances.
 
     Parameters
     ----------
@@ -132,6 +135,8 @@ def _pruned(
     left = np.searchsorted(bounds, near[-1] + margin, side="right")
     columns = columns[k:left]
     bounds = np.maximum(*constrained_bounds(pairs, table, row, columns, _TRANSFERS))
+    columns = columns[bounds <= near[-1] + margin]
+    bounds = _dual_bounds(pairs, table, row, columns)
     for place in np.argsort(bounds, kind="stable"):
         if bounds[place] > near[-1] + margin:
             break
@@ -152,6 +157,16 @@ def _first_bounds(pairs: DocumentPairs, table: NDArray[np.float64], row: int, sq
     forward, backward = relaxed_bounds(pairs, table, row)
     centroids = centroid_bounds(pairs, slice(row, row + 1), squared)[0]
     return np.asarray(np.maximum(np.maximum(forward, backward), centroids))
+
+
+def _dual_bounds(
+    pairs: DocumentPairs, table: NDArray[np.float64], row: int, columns: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """Take feasible potentials of the dual problem; whatever they are, they give a lower bound."""
+    right, lower = pairs.right[columns], np.empty(columns.size)
+    masses = pairs.of_left(row)[1]
+    dual_bounds(table, masses, right.indptr, right.indices, right.data, _PENALTY, _ITERATIONS, lower)
+    return lower
 
 
 def _margin(pairs: DocumentPairs, table: NDArray[np.float64], row: int, squared: bool) -> float:
