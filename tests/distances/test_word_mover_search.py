@@ -58,9 +58,10 @@ def test_bounds_spare_most_distances(monkeypatch):
     assert sum(computed) < 0.5 * 10 * 190
 
 
-def test_result_does_not_depend_on_processes():
-    X, _, vectors = topics(n_documents=150, length=6)
+def test_result_does_not_depend_on_processes(monkeypatch):
+    X, _, vectors = topics(n_documents=30, length=6)
     alone = wmd_neighbors(X, n_neighbors=4, word_vectors=vectors)
+    monkeypatch.setattr("treewass.distances.matrices._MOST_ROWS", 10)
     both = wmd_neighbors(X, n_neighbors=4, word_vectors=vectors, n_jobs=2)
     assert np.array_equal(alone[0], both[0])
     assert np.array_equal(alone[1], both[1])

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treewass.distances.inputs import check_vectors, covered_histograms
+from treewass.distances.inputs import covered_histograms, finite_vectors, open_vectors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-__all__ = ["COSTS", "DocumentPairs", "check_cost", "pair_documents"]
+__all__ = ["COSTS", "DocumentPairs", "check_cost", "pair_documents", "pair_histograms"]
 
 COSTS = ("euclidean", "squared")
 _FIRST_MULTIPLIER = 0x9E3779B97F4A7C15
@@ -85,22 +85,17 @@ def pair_documents(X: Any, Y: Any, word_vectors: Any, *, caller: str) -> Documen
     >>> pairs.points.shape, pairs.shape
     ((2, 1), (2, 2))
     """
-    vectors, covered = check_vectors(word_vectors, caller=caller)
+    found, covered = open_vectors(word_vectors, caller=caller)
     left = covered_histograms(X, covered, caller=caller)
     right = left if Y is None else covered_histograms(Y, covered, caller=caller, name="Y")
-    return pair_histograms(left, right, vectors)
+    used = _used_words(left, right)
+    return _compact(left, right, used, finite_vectors(found, used, caller=caller))
 
 
 def pair_histograms(left: csr_array, right: csr_array, vectors: NDArray[np.float64]) -> DocumentPairs:
     """Do the same for rows of mass one that are canonical already; one and the same object stands for no `Y`."""
-    used = np.zeros(left.shape[1], dtype=np.bool_)
-    used[left.indices] = True
-    used[right.indices] = True
-    points, point_of_used = _distinct(vectors[used])
-    point_of = np.zeros(used.size, dtype=np.int32)
-    point_of[used] = point_of_used
-    moved = _moved(left, point_of, len(points))
-    return DocumentPairs(moved, moved if right is left else _moved(right, point_of, len(points)), points, right is left)
+    used = _used_words(left, right)
+    return _compact(left, right, used, vectors[used])
 
 
 def check_cost(cost: str, *, caller: str) -> bool:
@@ -114,6 +109,23 @@ def check_cost(cost: str, *, caller: str) -> bool:
     if cost not in COSTS:
         raise ValueError(f"{caller} expects cost to be one of {', '.join(COSTS)}, got {cost!r}.")
     return cost == "squared"
+
+
+def _used_words(left: csr_array, right: csr_array) -> NDArray[np.intp]:
+    """List the words that some document holds."""
+    used = np.zeros(left.shape[1], dtype=np.bool_)
+    used[left.indices] = True
+    used[right.indices] = True
+    return np.flatnonzero(used)
+
+
+def _compact(left: csr_array, right: csr_array, used: NDArray[np.intp], vectors: NDArray[np.float64]) -> DocumentPairs:
+    """Replace words by the distinct points among the vectors of those that are used."""
+    points, point_of_used = _distinct(vectors)
+    point_of = np.zeros(left.shape[1], dtype=np.int32)
+    point_of[used] = point_of_used
+    moved = _moved(left, point_of, len(points))
+    return DocumentPairs(moved, moved if right is left else _moved(right, point_of, len(points)), points, right is left)
 
 
 def _distinct(vectors: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.intp]]:

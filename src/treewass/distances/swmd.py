@@ -54,7 +54,7 @@ class SupervisedWordMover(WordMoverClassifier):
         Documents that each document of a batch is compared with: those with the nearest centroids.
     batch_size : int, default=32
         Documents a step.
-    max_iter : int, default=50
+    max_iter : int, default=100
         Steps.
     learning_rate : float, default=0.03
         Step of the optimiser, Adam.
@@ -123,7 +123,7 @@ class SupervisedWordMover(WordMoverClassifier):
         n_neighbors: int = 19,
         neighborhood: int = 50,
         batch_size: int = 32,
-        max_iter: int = 50,
+        max_iter: int = 100,
         learning_rate: float = 0.03,
         regularisation: float = 0.05,
         tolerance: float = 0.01,
