@@ -70,3 +70,16 @@ def full_act(X, Y, vectors, iterations, direction, cost="euclidean"):
     forward = each_pair(lambda x, y: act_forward(x, y, costs, iterations), X, Y)
     backward = each_pair(lambda x, y: act_forward(y, x, costs, iterations), X, Y)
     return {"forward": forward, "backward": backward, "max": np.maximum(forward, backward)}[direction]
+
+
+def feasible_cost(x, y, costs):
+    """Price the plan that fills targets in their order: feasible, so never cheaper than the best one."""
+    x, y, total = x.copy(), y.copy(), 0.0
+    source = target = 0
+    while source < len(x) and target < len(y):
+        part = min(x[source], y[target])
+        total += part * costs[source, target]
+        x[source] -= part
+        y[target] -= part
+        source, target = (source + 1, target) if x[source] <= y[target] else (source, target + 1)
+    return total
