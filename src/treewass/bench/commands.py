@@ -125,6 +125,18 @@ def fit_command(
     show_each(_announced(bench_fit(cases.split(","), data, documents)), as_json)
 
 
+@bench.command("wmd")
+def wmd_command(
+    as_json: AsJson = False,
+    cases: Annotated[str, typer.Option(help="What to measure, with commas.")] = "gensim,bounds,neighbors,errors",
+    data: Annotated[str | None, typer.Option(help="Folder of the text sets; TREEWASS_DATA by default.")] = None,
+) -> None:
+    """Measure word mover's distances: against gensim, bounds against exact ones, pruned search, errors."""
+    from treewass.bench.word_mover import bench_word_mover
+
+    show_each(_announced(bench_word_mover(cases.split(","), data)), as_json)
+
+
 def show_each(rows: Iterable[Row], as_json: bool) -> None:
     """Print rows with different measures: a table for each kind of case."""
     if as_json:

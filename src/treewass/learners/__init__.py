@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from treewass.learners.quadtree import QuadtreeWasserstein
     from treewass.learners.sliced import TreeSlicedWasserstein
     from treewass.learners.stars import bow_metric, tfidf_metric
-    from treewass.learners.vectors import svd_vectors
 
 __all__ = [
     "ProfileTreeWasserstein",
@@ -18,7 +17,6 @@ __all__ = [
     "TreeSlicedWasserstein",
     "bow_metric",
     "fit_edge_lengths",
-    "svd_vectors",
     "tfidf_metric",
 ]
 __getattr__, __dir__ = attach(
@@ -29,7 +27,6 @@ __getattr__, __dir__ = attach(
         "TreeSlicedWasserstein": ".sliced",
         "bow_metric": ".stars",
         "fit_edge_lengths": ".edge_lengths",
-        "svd_vectors": ".vectors",
         "tfidf_metric": ".stars",
     },
 )

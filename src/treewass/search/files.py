@@ -11,7 +11,6 @@ import json
 import os
 import re
 import threading
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import fields
@@ -20,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from treewass.search.atomic import flush, temporary
 from treewass.search.segment_checks import check_contents, check_shapes
 from treewass.search.segments import Segment
 from treewass.search.snapshots import Snapshot
@@ -83,11 +83,11 @@ def _write(path: Path, metric: TreeMetric, snapshot: Snapshot) -> set[str]:
         "files": described,
     }
     manifest["sha256"] = _manifest_hash(manifest)
-    with _temporary(path, "json") as temporary:
-        temporary.write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
-        _flush(temporary)
-        temporary.replace(path / _MANIFEST)
-    _flush(path)
+    with temporary(path, "json") as written:
+        written.write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+        flush(written)
+        written.replace(path / _MANIFEST)
+    flush(path)
     return set(described)
 
 
@@ -104,16 +104,6 @@ def _alone(folder: Path) -> Iterator[None]:
             yield
         finally:
             os.close(descriptor)
-
-
-@contextmanager
-def _temporary(folder: Path, ending: str) -> Iterator[Path]:
-    """Choose a name that nobody else uses; whatever still has it in the end goes."""
-    path = folder / f".treewass-{uuid.uuid4().hex}.{ending}"
-    try:
-        yield path
-    finally:
-        path.unlink(missing_ok=True)
 
 
 def _files_to_replace(folder: Path) -> set[str]:
@@ -206,24 +196,15 @@ def _load_segment(path: Path, shift: int, metric: TreeMetric, mmap: bool, verify
 
 def _store(folder: Path, arrays: dict[str, Any], described: dict[str, dict[str, Any]]) -> str:
     """Write arrays to a file named by its content, describe it, and return its name."""
-    with _temporary(folder, "safetensors") as temporary:
-        write_tensors(temporary, arrays)
-        _flush(temporary)
-        with temporary.open("rb") as file:
+    with temporary(folder, "safetensors") as written:
+        write_tensors(written, arrays)
+        flush(written)
+        with written.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         name = f"{digest[:32]}.safetensors"
-        described[name] = {"bytes": temporary.stat().st_size, "sha256": digest}
-        temporary.replace(folder / name)
+        described[name] = {"bytes": written.stat().st_size, "sha256": digest}
+        written.replace(folder / name)
     return name
-
-
-def _flush(path: Path) -> None:
-    """Wait until a file or folder is on the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _metric_arrays(metric: TreeMetric) -> dict[str, Any]:

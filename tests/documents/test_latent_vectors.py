@@ -3,8 +3,8 @@ import pytest
 import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
+from treewass.documents import svd_vectors
 from treewass.documents.synthetic import make_documents
-from treewass.learners import svd_vectors
 
 
 def test_vectors_approximate_products_of_scaled_columns():
