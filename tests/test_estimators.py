@@ -15,6 +15,7 @@ from treewass import (
     EmptyDocumentWarning,
     ProfileTreeWasserstein,
     QuadtreeWasserstein,
+    SupervisedTreeWasserstein,
     TreeSlicedWasserstein,
     TreeWassersteinClassifier,
 )
@@ -42,7 +43,13 @@ CLASSIFIERS = [
 
 @pytest.mark.filterwarnings("ignore::treewass.exceptions.EmptyDocumentWarning")
 @parametrize_with_checks(
-    [ProfileTreeWasserstein(), QuadtreeWasserstein(), TreeSlicedWasserstein(n_trees=2), *CLASSIFIERS]
+    [
+        ProfileTreeWasserstein(),
+        SupervisedTreeWasserstein(arity=2, depth=2, epochs=2),
+        QuadtreeWasserstein(),
+        TreeSlicedWasserstein(n_trees=2),
+        *CLASSIFIERS,
+    ]
 )
 def test_estimator_check(estimator, check):
     check(estimator)

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from treewass.learners.profile import ProfileTreeWasserstein
     from treewass.learners.quadtree import QuadtreeWasserstein
     from treewass.learners.sliced import TreeSlicedWasserstein
+    from treewass.learners.stw import SupervisedTreeWasserstein
     from treewass.search.index import TreeIndex
     from treewass.trees.metric import TreeMetric
     from treewass.trees.tree import Tree
@@ -19,6 +20,7 @@ __all__ = [
     "EmptyDocumentWarning",
     "ProfileTreeWasserstein",
     "QuadtreeWasserstein",
+    "SupervisedTreeWasserstein",
     "Tree",
     "TreeIndex",
     "TreeMetric",
@@ -31,6 +33,7 @@ __getattr__, __dir__ = attach(
         "EmptyDocumentWarning": ".exceptions",
         "ProfileTreeWasserstein": ".learners.profile",
         "QuadtreeWasserstein": ".learners.quadtree",
+        "SupervisedTreeWasserstein": ".learners.stw",
         "Tree": ".trees.tree",
         "TreeIndex": ".search.index",
         "TreeMetric": ".trees.metric",

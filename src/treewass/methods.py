@@ -118,7 +118,9 @@ def _linear(kind: str) -> Build:
 _PROFILE = "treewass.learners.profile:ProfileTreeWasserstein"
 _QUADTREE = "treewass.learners.quadtree:QuadtreeWasserstein"
 _SLICED = "treewass.learners.sliced:TreeSlicedWasserstein"
+_SUPERVISED = "treewass.learners.stw:SupervisedTreeWasserstein"
 _STAR = "O(s) to embed, then the index"
+_MARGINS = (10.0, 5.0, 20.0)
 
 
 def _sliced(n_trees: int) -> Method:
@@ -140,6 +142,13 @@ def _profile(title: str, vote: str, configuration: str, metric: str | None = _PR
     return Method(title, "tree metric", rule, configuration, build, ("labels",), _SEARCH, "this library")
 
 
+def _supervised(title: str, configuration: str, **settings: Any) -> Method:
+    build = _neighbours(_SUPERVISED, margin=_MARGINS, patience=5, **settings)
+    return Method(
+        title, "tree metric", _FALLBACK, configuration, build, ("labels", "torch"), _SEARCH, "Takezawa et al. 2021"
+    )
+
+
 METHODS: dict[str, Method] = {
     "profile": _profile("**treewass**, default", "distance", "TreeWassersteinClassifier()", None),
     "profile-fallback": _profile(
@@ -149,6 +158,15 @@ METHODS: dict[str, Method] = {
     "stage1": _profile("**treewass**, not refined", "distance", "ProfileTreeWasserstein(refine=False)", refine=False),
     "stage1-fallback": _profile(
         "**treewass**, not refined, k = 19 fall-back", "fallback", "ProfileTreeWasserstein(refine=False)", refine=False
+    ),
+    "stw": _supervised(
+        "STW, the paper's learner",
+        f"SupervisedTreeWasserstein(margin={_MARGINS}, patience=5): margin by validation error, epoch by loss",
+    ),
+    "stw-lars": _supervised(
+        "STW with a trust ratio",
+        f"SupervisedTreeWasserstein(margin={_MARGINS}, patience=5, optimizer='lars')",
+        optimizer="lars",
     ),
     "quadtree": Method(
         "Quadtree",

@@ -137,6 +137,20 @@ def wmd_command(
     show_each(_announced(bench_word_mover(cases.split(","), data)), as_json)
 
 
+@bench.command("train")
+def train_command(
+    as_json: AsJson = False,
+    cases: Annotated[
+        str, typer.Option(help="What to measure, with commas.")
+    ] = "dense,memory,vocabulary,depth,variants,ablation",
+    data: Annotated[str | None, typer.Option(help="Folder of the text sets; TREEWASS_DATA by default.")] = None,
+) -> None:
+    """Measure the paper's learner: a step beside algorithm 1, memory, growth with words and depth, its options."""
+    from treewass.bench.train import bench_train
+
+    show_each(_announced(bench_train(cases.split(","), data)), as_json)
+
+
 def show_each(rows: Iterable[Row], as_json: bool) -> None:
     """Print rows with different measures: a table for each kind of case."""
     if as_json:

@@ -10,10 +10,12 @@ if TYPE_CHECKING:
     from treewass.learners.quadtree import QuadtreeWasserstein
     from treewass.learners.sliced import TreeSlicedWasserstein
     from treewass.learners.stars import bow_metric, tfidf_metric
+    from treewass.learners.stw import SupervisedTreeWasserstein
 
 __all__ = [
     "ProfileTreeWasserstein",
     "QuadtreeWasserstein",
+    "SupervisedTreeWasserstein",
     "TreeSlicedWasserstein",
     "bow_metric",
     "fit_edge_lengths",
@@ -24,6 +26,7 @@ __getattr__, __dir__ = attach(
     {
         "ProfileTreeWasserstein": ".profile",
         "QuadtreeWasserstein": ".quadtree",
+        "SupervisedTreeWasserstein": ".stw",
         "TreeSlicedWasserstein": ".sliced",
         "bow_metric": ".stars",
         "fit_edge_lengths": ".edge_lengths",

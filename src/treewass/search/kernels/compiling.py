@@ -17,41 +17,45 @@ from numba import njit
 __all__ = ["compiled", "inner"]
 
 
-def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+def compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
     """Compile a function without the interpreter's lock, and keep the code until a file beside it or of search changes.
 
     Parameters
     ----------
     function : callable
         A loop over arrays.
+    **options
+        Passed on to numba, such as ``fastmath``.
 
     Returns
     -------
     callable
     """
-    dispatcher: Any = njit(cache=True, nogil=True)(function)
+    dispatcher: Any = njit(cache=True, nogil=True, **options)(function)
     try:
         cache_file = dispatcher._cache._cache_file
         own, shared = Path(function.__code__.co_filename).parent, Path(__file__).parents[1]
         cache_file._source_stamp = (cache_file._source_stamp, _stamp(own), _stamp(shared))
     except AttributeError:  # a numba that keeps code in another way: compile anew in every process
-        return inner(function)
+        return inner(function, **options)
     return dispatcher  # type: ignore[no-any-return]
 
 
-def inner(function: Callable[..., Any]) -> Callable[..., Any]:
+def inner(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
     """Compile a function that only compiled ones call; division by zero is not checked.
 
     Parameters
     ----------
     function : callable
         Part of a loop.
+    **options
+        Passed on to numba, such as ``fastmath``.
 
     Returns
     -------
     callable
     """
-    dispatcher: Callable[..., Any] = njit(nogil=True, error_model="numpy")(function)
+    dispatcher: Callable[..., Any] = njit(nogil=True, **{"error_model": "numpy", **options})(function)
     return dispatcher
 
 
