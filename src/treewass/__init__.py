@@ -11,12 +11,14 @@ if TYPE_CHECKING:
     from treewass.learners.quadtree import QuadtreeWasserstein
     from treewass.learners.sliced import TreeSlicedWasserstein
     from treewass.learners.stw import SupervisedTreeWasserstein
+    from treewass.model.document_model import DocumentModel
     from treewass.search.index import TreeIndex
     from treewass.trees.metric import TreeMetric
     from treewass.trees.tree import Tree
 
 __version__ = "0.1.0.dev0"
 __all__ = [
+    "DocumentModel",
     "EmptyDocumentWarning",
     "ProfileTreeWasserstein",
     "QuadtreeWasserstein",
@@ -30,6 +32,7 @@ __all__ = [
 __getattr__, __dir__ = attach(
     __name__,
     {
+        "DocumentModel": ".model.document_model",
         "EmptyDocumentWarning": ".exceptions",
         "ProfileTreeWasserstein": ".learners.profile",
         "QuadtreeWasserstein": ".learners.quadtree",
@@ -49,6 +52,9 @@ __getattr__, __dir__ = attach(
         "explain",
         "learners",
         "methods",
+        "model",
+        "plot",
+        "report",
         "search",
         "trees",
     ),

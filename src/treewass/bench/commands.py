@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from treewass.bench.rows import Row, rows_table
 from treewass.methods import DEFAULT_METHODS
+
+if TYPE_CHECKING:
+    from treewass.bench.rows import Row
 
 __all__ = ["bench"]
 
@@ -23,6 +25,8 @@ def show(rows: Iterable[Row], as_json: bool) -> None:
             typer.echo(row.to_json())
         return
     from rich.console import Console
+
+    from treewass.bench.rows import rows_table
 
     Console().print(rows_table(rows))
 
@@ -149,6 +153,19 @@ def train_command(
     from treewass.bench.train import bench_train
 
     show_each(_announced(bench_train(cases.split(","), data)), as_json)
+
+
+@bench.command("tool")
+def tool_command(
+    as_json: AsJson = False,
+    documents: Annotated[int, typer.Option(min=100, help="Documents to generate.")] = 100_000,
+    words: Annotated[int, typer.Option(min=1, help="Mean number of words of a document.")] = 40,
+    repetitions: Annotated[int, typer.Option(min=1, help="Processes a command.")] = 7,
+) -> None:
+    """Measure the CPU time of ``treewass search`` and ``predict`` on a large model."""
+    from treewass.bench.tool import bench_tool
+
+    show(bench_tool(documents, words, repetitions), as_json)
 
 
 def show_each(rows: Iterable[Row], as_json: bool) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treewass.search.atomic import replacing
+from treewass.saving import replacing
 from treewass.search.tensor_files import read_tensors, write_tensors
 from treewass.search.threads import count_threads, run_in_blocks
 

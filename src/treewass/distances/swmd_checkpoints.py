@@ -10,7 +10,7 @@ from typing import Any
 
 from treewass.distances.swmd_loss import SwmdMetric
 from treewass.distances.swmd_training import SwmdRecord, SwmdState
-from treewass.search.atomic import replacing
+from treewass.saving import replacing
 from treewass.search.tensor_files import read_tensors, write_tensors
 
 __all__ = ["load_checkpoint", "save_checkpoint"]

@@ -94,6 +94,11 @@ class TreeIndex:
     def __len__(self) -> int:
         return self._snapshot.n_held
 
+    def __contains__(self, number: object) -> bool:
+        ids = self.ids
+        place = np.searchsorted(ids, number) if isinstance(number, int | np.integer) else ids.size
+        return bool(place < ids.size and ids[place] == number)
+
     def __repr__(self) -> str:
         return f"TreeIndex({self.metric!r}, n_documents={len(self)})"
 

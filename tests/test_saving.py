@@ -1,6 +1,6 @@
 import pytest
 
-from treewass.search.atomic import replacing, temporary
+from treewass.saving import replacing, temporary
 
 
 def test_a_file_takes_its_place_when_it_is_whole(tmp_path):
