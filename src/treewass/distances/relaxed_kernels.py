@@ -1,0 +1,136 @@
+"""Compiled loops for the relaxed distances: one pass over the documents, given a query's table of costs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treewass.search.kernels.compiling import compiled, inner
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["constrained_costs", "relaxed_costs"]
+
+
+@compiled
+def relaxed_costs(
+    table: NDArray[np.float64],
+    query_masses: NDArray[np.float64],
+    bounds: NDArray[np.int32],
+    points: NDArray[np.int32],
+    masses: NDArray[np.float64],
+    forward: NDArray[np.float64],
+    backward: NDArray[np.float64],
+) -> None:
+    """Move each word to the nearest word of the other document, in both directions.
+
+    Parameters
+    ----------
+    table : ndarray of shape (n_points, n_query_points)
+        Costs from the query's points.
+    query_masses : ndarray of shape (n_query_points,)
+        The query.
+    bounds, points, masses : ndarray
+        The documents, as the arrays of a CSR matrix.
+    forward, backward : ndarray of shape (n_documents,)
+        Written: the cost from the query to each document, and from the document to the query.
+    """
+    nearest_query = np.empty(table.shape[0])
+    for point in range(table.shape[0]):
+        nearest_query[point] = table[point].min()
+    nearest = np.empty(query_masses.size)
+    for document in range(bounds.size - 1):
+        nearest[:] = np.inf
+        total = 0.0
+        for place in range(bounds[document], bounds[document + 1]):
+            total += masses[place] * nearest_query[points[place]]
+            row = table[points[place]]
+            for query_place in range(nearest.size):
+                cost = row[query_place]
+                nearest[query_place] = cost if cost < nearest[query_place] else nearest[query_place]
+        backward[document] = total
+        total = 0.0
+        for query_place in range(nearest.size):
+            total += query_masses[query_place] * nearest[query_place]
+        forward[document] = total
+
+
+@compiled
+def constrained_costs(
+    table: NDArray[np.float64],
+    query_masses: NDArray[np.float64],
+    bounds: NDArray[np.int32],
+    points: NDArray[np.int32],
+    masses: NDArray[np.float64],
+    iterations: int,
+    forward: NDArray[np.float64],
+    backward: NDArray[np.float64],
+) -> None:
+    """Move each word to its nearest words, to all but the last no more than these hold, in both directions.
+
+    Parameters
+    ----------
+    table, query_masses, bounds, points, masses, forward, backward
+        As in `relaxed_costs`.
+    iterations : int
+        To how many of the nearest words a limit applies.
+    """
+    n_query = query_masses.size
+    kept = min(iterations, n_query - 1) + 1
+    query_order = np.empty((table.shape[0], kept), np.int64)
+    query_costs = np.empty((table.shape[0], kept))
+    for point in range(table.shape[0]):
+        count = 0
+        for place in range(n_query):
+            count = _insert(query_costs[point], query_order[point], count, table[point, place], place)
+    costs, order = np.empty(iterations + 1), np.empty(iterations + 1, np.int64)
+    longest = 0
+    for document in range(bounds.size - 1):
+        longest = max(longest, bounds[document + 1] - bounds[document])
+    own = np.empty((n_query, longest))  # the costs of one document, so that they lie together
+    for document in range(bounds.size - 1):
+        start, stop = bounds[document], bounds[document + 1]
+        total = 0.0
+        for place in range(start, stop):
+            total += _moved(query_costs[points[place]], query_order[points[place]], query_masses, masses[place])
+            for query_place in range(n_query):
+                own[query_place, place - start] = table[points[place], query_place]
+        backward[document] = total
+        most = min(iterations, stop - start - 1) + 1
+        total = 0.0
+        for query_place in range(n_query):
+            count = 0
+            for place in range(stop - start):
+                count = _insert(costs[:most], order[:most], count, own[query_place, place], place)
+            total += _moved(costs[:most], order[:most], masses[start:stop], query_masses[query_place])
+        forward[document] = total
+
+
+@inner
+def _insert(costs: NDArray[np.float64], order: NDArray[np.int64], count: int, cost: float, item: int) -> int:
+    """Keep the smallest costs and their items, ascending, the first of equal ones first; return how many there are."""
+    if count == costs.size and cost >= costs[count - 1]:
+        return count
+    place = min(count, costs.size - 1)
+    while place > 0 and costs[place - 1] > cost:
+        costs[place] = costs[place - 1]
+        order[place] = order[place - 1]
+        place -= 1
+    costs[place] = cost
+    order[place] = item
+    return min(count + 1, costs.size)
+
+
+@inner
+def _moved(costs: NDArray[np.float64], order: NDArray[np.int64], room: NDArray[np.float64], mass: float) -> float:
+    """Move a mass to the items in order, each as far as it has room, the rest to the last; return the cost."""
+    total: float = 0.0
+    for place in range(costs.size - 1):
+        part = min(mass, room[order[place]])
+        total += part * costs[place]
+        mass -= part
+        if mass <= 0.0:
+            return float(total)
+    return float(total + mass * costs[costs.size - 1])
