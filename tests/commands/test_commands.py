@@ -180,6 +180,41 @@ def test_a_reader_that_leaves_is_no_error_to_shout_about(model, tmp_path):
     assert done.stderr == ""
 
 
+def at_terminal(*arguments):
+    """Run the program at a terminal; return what it shows there."""
+    import pty
+
+    terminal, end = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "110"}
+    with subprocess.Popen(
+        [sys.executable, str(PROGRAM), *map(str, arguments)], stdout=end, stderr=end, stdin=end, env=environment
+    ) as process:
+        os.close(end)
+        shown = b""
+        while True:
+            try:
+                piece = os.read(terminal, 4096)
+            except OSError:  # Linux says so when the other end is closed
+                break
+            if not piece:
+                break
+            shown += piece
+    os.close(terminal)
+    assert process.returncode == 0, shown.decode()
+    return shown.decode()
+
+
+def test_people_see_tables_colours_and_bars(model, data, tmp_path):
+    table = at_terminal("search", model, "my cat purrs", "-k", 2)
+    assert "distance" in table
+    assert "┃" in table
+    assert "\x1b[" in at_terminal("explain", model, "my cat purrs", "the dog barks")
+    bars = at_terminal("fit", data, "-o", tmp_path / "m", "--neighbors", 3)
+    assert "refining" in bars
+    assert re.search(r"\d:\d\d:\d\d", bars), "no time left is shown"
+    assert "verbose" not in (tmp_path / "m" / "README.md").read_text("utf-8")
+
+
 def test_shell_completion_is_offered():
     done = program("--show-completion", "bash")
     assert "_TREEWASS_COMPLETE" in done.stdout
