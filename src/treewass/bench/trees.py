@@ -124,9 +124,9 @@ def _flow_row(name: str, split: Split, vectors: AlignedVectors, quick: bool) -> 
         "cost_over_exact": _rounded(float((flows / exact)[exact > 0].mean())),
     }
     protocol = (
-        f"{flows.size} pairs of test and training documents, CPU time, smallest of {repetitions}, in turns, one thread; "
-        "the quadtree is prepared before; exact: POT's emd2 on the pair's own words, the Euclidean distances between "
-        "their vectors included"
+        f"{flows.size} pairs of test and training documents; CPU time, smallest of {repetitions}, in turns, one "
+        "thread; the quadtree is prepared before; exact: POT's emd2 on the pair's own words, the Euclidean distances "
+        "between their vectors included"
     )
     return Row("trees", {"measure": "flowtree", "set": name, "method": "flowtree"}, measures, protocol)
 
