@@ -101,12 +101,14 @@ def _neighbours(metric: str | None = None, vote: str = "fallback", **settings: A
 
 
 def _compared(distance: str, **settings: Any) -> Build:
-    """Classify by a distance function ``f(X, Y, word_vectors=…)``, given as ``module:function``."""
+    """Classify by a function ``f(X, Y, word_vectors=…)`` or an estimator with ``pairwise``, as ``module:name``."""
 
     def build(vectors: Any) -> Any:
-        return _load("treewass.classify.compared:ComparedNeighbors")(
-            distance=_load(distance), word_vectors=vectors, settings=settings
-        )
+        chosen, given = _load(distance), settings
+        if isinstance(chosen, type):
+            chosen, given = chosen(word_vectors=vectors, **settings), {}
+        compared = _load("treewass.classify.compared:ComparedNeighbors")
+        return compared(distance=chosen, word_vectors=vectors, settings=given)
 
     return build
 
