@@ -164,7 +164,7 @@ def _profile(title: str, vote: str, configuration: str, metric: str | None = _PR
 
 
 def _supervised(title: str, configuration: str, **settings: Any) -> Method:
-    build = _neighbours(_SUPERVISED, margin=_MARGINS, patience=5, **settings)
+    build = _neighbours(_SUPERVISED, **settings)
     return Method(title, "tree metric", _FALLBACK, configuration, build, ("labels",), _SEARCH, "Takezawa et al. 2021")
 
 
@@ -179,12 +179,17 @@ METHODS: dict[str, Method] = {
         "**treewass**, not refined, k = 19 fall-back", "fallback", "ProfileTreeWasserstein(refine=False)", refine=False
     ),
     "stw": _supervised(
-        "STW, the paper's learner",
+        "STW, margin selected",
         f"SupervisedTreeWasserstein(margin={_MARGINS}, patience=5): margin by validation error, epoch by loss",
+        margin=_MARGINS,
+        patience=5,
     ),
+    "stw-default": _supervised("STW, margin 10", "SupervisedTreeWasserstein(): margin 10"),
     "stw-lars": _supervised(
-        "STW with a trust ratio",
+        "STW, trust ratio",
         f"SupervisedTreeWasserstein(margin={_MARGINS}, patience=5, optimizer='lars')",
+        margin=_MARGINS,
+        patience=5,
         optimizer="lars",
     ),
     "quadtree": Method(
