@@ -101,14 +101,31 @@ def _neighbours(metric: str | None = None, vote: str = "fallback", **settings: A
 
 
 def _compared(distance: str, **settings: Any) -> Build:
-    """Classify by a distance function ``f(X, Y, word_vectors=…)``, given as ``module:function``."""
+    """Classify by a function ``f(X, Y, word_vectors=…)`` or an estimator with ``pairwise``, as ``module:name``."""
 
     def build(vectors: Any) -> Any:
-        return _load("treewass.classify.compared:ComparedNeighbors")(
-            distance=_load(distance), word_vectors=vectors, settings=settings
-        )
+        chosen, given = _load(distance), settings
+        if isinstance(chosen, type):
+            chosen, given = chosen(word_vectors=vectors, **settings), {}
+        compared = _load("treewass.classify.compared:ComparedNeighbors")
+        return compared(distance=chosen, word_vectors=vectors, settings=given)
 
     return build
+
+
+def _searched(search: str, **settings: Any) -> Build:
+    """Classify by a function that finds neighbours without all distances, given as ``module:function``."""
+
+    def build(vectors: Any) -> Any:
+        compared = _load("treewass.classify.compared:ComparedNeighbors")
+        return compared(search=_load(search), word_vectors=vectors, settings=settings)
+
+    return build
+
+
+def _with_vectors(classifier: str) -> Build:
+    """Build a classifier that takes word vectors itself, given as ``module:class``."""
+    return lambda vectors: _load(classifier)(word_vectors=vectors)
 
 
 def _linear(kind: str) -> Build:
@@ -121,6 +138,10 @@ _SLICED = "treewass.learners.sliced:TreeSlicedWasserstein"
 _SUPERVISED = "treewass.learners.stw:SupervisedTreeWasserstein"
 _STAR = "O(s) to embed, then the index"
 _MARGINS = (10.0, 5.0, 20.0)
+
+
+def _word_mover(title: str, configuration: str, build: Build, complexity: str, citation: str, *needs: str) -> Method:
+    return Method(title, "distance", _FALLBACK, configuration, build, ("vectors", *needs), complexity, citation)
 
 
 def _sliced(n_trees: int) -> Method:
@@ -143,10 +164,8 @@ def _profile(title: str, vote: str, configuration: str, metric: str | None = _PR
 
 
 def _supervised(title: str, configuration: str, **settings: Any) -> Method:
-    build = _neighbours(_SUPERVISED, margin=_MARGINS, patience=5, **settings)
-    return Method(
-        title, "tree metric", _FALLBACK, configuration, build, ("labels", "torch"), _SEARCH, "Takezawa et al. 2021"
-    )
+    build = _neighbours(_SUPERVISED, **settings)
+    return Method(title, "tree metric", _FALLBACK, configuration, build, ("labels",), _SEARCH, "Takezawa et al. 2021")
 
 
 METHODS: dict[str, Method] = {
@@ -160,12 +179,17 @@ METHODS: dict[str, Method] = {
         "**treewass**, not refined, k = 19 fall-back", "fallback", "ProfileTreeWasserstein(refine=False)", refine=False
     ),
     "stw": _supervised(
-        "STW, the paper's learner",
+        "STW, margin selected",
         f"SupervisedTreeWasserstein(margin={_MARGINS}, patience=5): margin by validation error, epoch by loss",
+        margin=_MARGINS,
+        patience=5,
     ),
+    "stw-default": _supervised("STW, margin 10", "SupervisedTreeWasserstein(): margin 10"),
     "stw-lars": _supervised(
-        "STW with a trust ratio",
+        "STW, trust ratio",
         f"SupervisedTreeWasserstein(margin={_MARGINS}, patience=5, optimizer='lars')",
+        margin=_MARGINS,
+        patience=5,
         optimizer="lars",
     ),
     "quadtree": Method(
@@ -190,6 +214,47 @@ METHODS: dict[str, Method] = {
         ("vectors",),
         "O(s) for the flow, O(s d) for its cost",
         "Backurs et al. 2020",
+    ),
+    "wmd": _word_mover(
+        "WMD",
+        "wmd_neighbors: exact, by prefetch and prune",
+        _searched("treewass.distances.word_mover_search:wmd_neighbors"),
+        "O(s³ log s), for few pairs",
+        "Kusner et al. 2015",
+        "POT",
+    ),
+    "wmd-sinkhorn": _word_mover(
+        "WMD (Sinkhorn)",
+        "sinkhorn()",
+        _compared("treewass.distances.entropic:sinkhorn"),
+        "O(s²) an iteration",
+        "Cuturi 2013",
+    ),
+    "rwmd": _word_mover(
+        "RWMD", "rwmd()", _compared("treewass.distances.relaxed:rwmd"), "O(s) a row of a table", "Kusner et al. 2015"
+    ),
+    "act-1": _word_mover(
+        "ACT-1",
+        "act(iterations=1)",
+        _compared("treewass.distances.constrained:act", iterations=1),
+        "O(s) a row of a table",
+        "Atasu & Mittelholzer 2019",
+    ),
+    "centroid": _word_mover(
+        "word centroids",
+        "centroid_distance()",
+        _compared("treewass.distances.centroid:centroid_distance"),
+        "O(d)",
+        "Kusner et al. 2015",
+    ),
+    "swmd": _word_mover(
+        "S-WMD",
+        "SupervisedWordMover()",
+        _with_vectors("treewass.distances.swmd:SupervisedWordMover"),
+        "that of WMD",
+        "Huang et al. 2016",
+        "labels",
+        "POT",
     ),
     "bow": Method(
         "bag of words, L1, k = 19 fall-back",

@@ -6,6 +6,7 @@ from typer.testing import CliRunner
 
 from treewass.bench import word_mover as module
 from treewass.bench.commands import bench
+from treewass.bench.rows import Row
 from treewass.bench.word_mover import WordMoverSet, bench_word_mover
 from treewass.documents.synthetic import make_documents
 from treewass.documents.word_vectors import AlignedVectors
@@ -23,7 +24,9 @@ def generated(monkeypatch):
         return WordMoverSet(words, vectors, counts[:40], labels[:40], counts[40:], labels[40:], 0)
 
     monkeypatch.setattr(module, "load_word_mover_set", load)
-    monkeypatch.setattr(module, "_SAMPLED", 20)
+    smaller = {"_GENSIM_SETS": ("twitter",), "_GENSIM_DOCUMENTS": 4, "_BOUND_QUERIES": 6, "_SAMPLED": 5}
+    for name, value in smaller.items():
+        monkeypatch.setattr(module, name, value)
 
 
 @pytest.mark.usefixtures("generated")
@@ -41,3 +44,16 @@ def test_rows_hold_ratios_and_agreement():
 def test_unknown_cases_are_refused():
     with pytest.raises(ValueError, match="Expected cases among gensim, bounds, neighbors, errors, got speed"):
         next(bench_word_mover(["speed"]))
+
+
+def test_stored_rows_become_tables(tmp_path):
+    rows = [
+        Row("wmd", {"case": "exact", "set": "reuters"}, {"ratio": 3.456, "same_answers": True}, "", environment={}),
+        Row("wmd", {"case": "exact", "set": "twitter"}, {"ratio": 2345.6}, "", environment={}),
+    ]
+    (tmp_path / "rows.jsonl").write_text("\n".join(row.to_json() for row in rows))
+    shown = CliRunner().invoke(bench, ["wmd", "--table", str(tmp_path / "rows.jsonl")]).output
+    assert "### exact" in shown
+    assert "| set | ratio | same answers |" in shown
+    assert "| reuters | 3.46 | True |" in shown
+    assert "| twitter | 2346 |  |" in shown

@@ -4,7 +4,7 @@ from sklearn.base import BaseEstimator, clone
 
 from treewass import EmptyDocumentWarning
 from treewass.classify import ComparedNeighbors, fallback_vote
-from treewass.distances import flowtree
+from treewass.distances import flowtree, wmd, wmd_neighbors
 from treewass.documents import AlignedVectors
 from treewass.documents.synthetic import make_documents
 
@@ -74,3 +74,17 @@ def test_documents_without_a_vector_get_the_prior_and_are_no_neighbours():
 def test_bad_parameters_are_refused(settings, message):
     with pytest.raises(ValueError, match=message):
         ComparedNeighbors(**{"distance": flowtree, "word_vectors": VECTORS} | settings).fit(COUNTS, LABELS)
+
+
+def test_a_search_answers_as_all_distances_do():
+    counts, labels = make_documents(40, n_words=30, words_per_document=6, random_state=0)
+    vectors = np.random.RandomState(0).normal(size=(30, 3))
+    by_distance = ComparedNeighbors(distance=wmd, word_vectors=vectors, n_neighbors=5).fit(counts, labels)
+    by_search = ComparedNeighbors(search=wmd_neighbors, word_vectors=vectors, n_neighbors=5).fit(counts, labels)
+    assert np.array_equal(by_search.predict_proba(counts), by_distance.predict_proba(counts))
+
+
+@pytest.mark.parametrize("given", [{}, {"distance": wmd, "search": wmd_neighbors}])
+def test_either_a_distance_or_a_search_is_demanded(given):
+    with pytest.raises(ValueError, match="either distance or search"):
+        ComparedNeighbors(word_vectors=[[0.0], [1.0]], **given).fit([[1, 0], [0, 1]], ["a", "b"])

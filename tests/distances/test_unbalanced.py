@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.optimize import linprog
@@ -34,6 +34,7 @@ def problems(draw, each=False):
     return tree, draw(masses), draw(price), draw(price)
 
 
+@settings(max_examples=60)
 @given(problems())
 def test_equals_the_linear_program(problem):
     tree, (x, y), creation, destruction = problem
@@ -43,6 +44,7 @@ def test_equals_the_linear_program(problem):
     assert found[0, 0] == pytest.approx(expected, abs=1e-6)
 
 
+@settings(max_examples=60)
 @given(problems(each=True))
 def test_equals_the_linear_program_with_prices_for_each_word(problem):
     tree, (x, y), creation, destruction = problem
@@ -50,6 +52,7 @@ def test_equals_the_linear_program_with_prices_for_each_word(problem):
     assert found[0, 0] == pytest.approx(linear_program(tree, x, y, creation, destruction), abs=1e-6)
 
 
+@settings(max_examples=60)
 @given(metrics(max_components=3), st.data())
 def test_is_the_balanced_distance_for_equal_masses_and_high_prices(metric, data):
     """Creation and destruction together as dear as the longest path of each tree, all trees together."""

@@ -7,12 +7,13 @@ from treewass.documents import svd_vectors
 from treewass.documents.synthetic import make_documents
 
 
-def test_vectors_approximate_products_of_scaled_columns():
+def test_vectors_have_the_angles_of_the_columns_and_length_one():
     counts, _ = make_documents(40, n_words=15, words_per_document=8, random_state=0)
     histograms = counts.toarray() / counts.toarray().sum(axis=1, keepdims=True)
-    columns = histograms / np.maximum(np.linalg.norm(histograms, axis=0), 1e-30)
+    columns = histograms / np.linalg.norm(histograms, axis=0)
     vectors = svd_vectors(counts, n_dimensions=15).vectors
     assert vectors @ vectors.T == pytest.approx(columns.T @ columns, abs=1e-5)
+    assert np.linalg.norm(svd_vectors(counts, n_dimensions=4).vectors, axis=1) == pytest.approx(np.ones(15), abs=1e-6)
 
 
 def test_dimensions_are_clipped_and_words_of_no_document_have_no_vector():

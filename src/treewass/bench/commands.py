@@ -134,8 +134,15 @@ def wmd_command(
     as_json: AsJson = False,
     cases: Annotated[str, typer.Option(help="What to measure, with commas.")] = "gensim,bounds,neighbors,errors",
     data: Annotated[str | None, typer.Option(help="Folder of the text sets; TREEWASS_DATA by default.")] = None,
+    table: Annotated[str | None, typer.Option(help="Lay stored rows out as Markdown instead of measuring.")] = None,
 ) -> None:
     """Measure word mover's distances: against gensim, bounds against exact ones, pruned search, errors."""
+    if table is not None:
+        from treewass.bench.rows import read_rows
+        from treewass.bench.speed_table import speed_markdown
+
+        typer.echo(speed_markdown(read_rows(table), key="case"))
+        return
     from treewass.bench.word_mover import bench_word_mover
 
     show_each(_announced(bench_word_mover(cases.split(","), data)), as_json)

@@ -212,7 +212,7 @@ def _pruned_search(documents: WordMoverSet) -> Row:
         "same_answers": all(np.array_equal(one, other) for one, other in zip(*results, strict=True)),
     }
     case: dict[str, Value] = {"case": "WMD neighbours, pruned beside unpruned", "set": _SEARCH_SET, "k": _NEIGHBORS}
-    return Row("wmd", case, measures, "one run of each, seeded test documents, one thread")
+    return Row("wmd", case, measures, "CPU time of one run of each, seeded test documents, one thread")
 
 
 def _tokens(documents: WordMoverSet, counts: csr_array) -> list[list[str]]:
@@ -222,17 +222,17 @@ def _tokens(documents: WordMoverSet, counts: csr_array) -> list[list[str]]:
 
 
 def _in_turns(methods: Sequence[Callable[[], Any]], repetitions: int = _REPETITIONS) -> tuple[list[float], list[Any]]:
-    """Run methods in turns after a warm-up; return the smallest time and the result of each."""
+    """Run methods in turns after a warm-up; return the smallest CPU time and the result of each."""
     results, times = [], [[] for _ in methods]  # type: tuple[list[Any], list[list[float]]]
     for repetition in range(repetitions + (repetitions > 1)):
         results = []
         for method, seconds in zip(methods, times, strict=True):
-            start = time.perf_counter()
+            start = time.process_time()
             results.append(method())
             if repetition or repetitions == 1:
-                seconds.append(time.perf_counter() - start)
+                seconds.append(time.process_time() - start)
     return [min(seconds) for seconds in times], results
 
 
 def _protocol(documents: str) -> str:
-    return f"smallest of {_REPETITIONS} times after a warm-up, in turns, {documents}, one thread"
+    return f"smallest of {_REPETITIONS} CPU times after a warm-up, in turns, {documents}, one thread"

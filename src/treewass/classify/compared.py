@@ -42,6 +42,9 @@ class ComparedNeighbors(ClassifierMixin, BaseEstimator):
         Passed to a function.
     n_neighbors : int, default=19
         Neighbours that vote; all documents where there are fewer. Ties go to the earlier row.
+    search : callable, optional
+        A function that finds neighbours without computing every distance, such as `treewass.distances.wmd_neighbors`,
+        called as ``search(X, Y, n_neighbors=…, word_vectors=…, **settings)``; it takes the place of `distance`.
 
     Attributes
     ----------
@@ -67,15 +70,17 @@ class ComparedNeighbors(ClassifierMixin, BaseEstimator):
     def __init__(
         self,
         *,
-        distance: Callable[..., NDArray[np.float64]] | BaseEstimator,
+        distance: Callable[..., NDArray[np.float64]] | BaseEstimator | None = None,
         word_vectors: AlignedVectors | ArrayLike,
         settings: Mapping[str, Any] | None = None,
         n_neighbors: int = 19,
+        search: Callable[..., tuple[NDArray[np.float64], NDArray[np.int64]]] | None = None,
     ) -> None:
         self.distance = distance
         self.word_vectors = word_vectors
         self.settings = settings
         self.n_neighbors = n_neighbors
+        self.search = search
 
     def fit(self, X: Any, y: ArrayLike) -> ComparedNeighbors:
         """Keep the documents; those without a word that has a vector are never neighbours, with a warning.
@@ -93,6 +98,8 @@ class ComparedNeighbors(ClassifierMixin, BaseEstimator):
             Itself.
         """
         check_ranges(self, {"n_neighbors": 1}, (), ())
+        if (self.distance is None) == (self.search is None):
+            raise ValueError("Expected either distance or search, got both or neither.")
         counts, labels = check_labelled_documents(self, X, y)
         self.classes_, codes = np.unique(labels, return_inverse=True)
         self.class_prior_ = np.bincount(codes) / codes.size
@@ -101,9 +108,12 @@ class ComparedNeighbors(ClassifierMixin, BaseEstimator):
         if not known.size:
             raise ValueError("Expected at least one document with a word that has a vector, got none.")
         self._documents, self._labels = counts[known], codes[known]
-        if hasattr(self.distance, "fit"):
+        self._compare: Callable[..., Any]
+        if self.search is not None:
+            self._compare = partial(self.search, word_vectors=self.word_vectors, **(self.settings or {}))
+        elif hasattr(self.distance, "fit"):
             self._compare = clone(self.distance).fit(self._documents, labels[known]).pairwise
-        else:
+        elif self.distance is not None:
             self._compare = partial(self.distance, word_vectors=self.word_vectors, **(self.settings or {}))
         return self
 
@@ -126,9 +136,7 @@ class ComparedNeighbors(ClassifierMixin, BaseEstimator):
         step = max(1, _BLOCK // self._labels.size)
         for start in range(0, known.size, step):
             rows = known[start : start + step]
-            distances = self._compare(counts[rows], self._documents)
-            nearest = np.argsort(distances, axis=1, kind="stable")[:, : self.n_neighbors]
-            probabilities[rows] = fallback_vote(self._labels[nearest], self.classes_.size)
+            probabilities[rows] = fallback_vote(self._labels[self._nearest(counts[rows])], self.classes_.size)
         return probabilities
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -145,6 +153,13 @@ class ComparedNeighbors(ClassifierMixin, BaseEstimator):
         """
         probabilities = self.predict_proba(X)
         return np.asarray(self.classes_[probabilities.argmax(axis=1)])
+
+    def _nearest(self, counts: csr_array) -> NDArray[np.int64]:
+        """Find the nearest documents of some others, which all have a word with a vector."""
+        if self.search is not None:
+            return np.asarray(self._compare(counts, self._documents, n_neighbors=self.n_neighbors)[1])
+        distances = self._compare(counts, self._documents)
+        return np.argsort(distances, axis=1, kind="stable")[:, : self.n_neighbors]
 
     def _known(self, counts: csr_array, consequence: str) -> NDArray[np.intp]:
         """Find the documents with a word that has a vector, and warn about the others."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from treewass.search.kernels.compiling import compiled, inner
@@ -21,23 +22,15 @@ _LEAF = 2**31 - 1  # deeper than any node
 _UNIT = 2.0**-50
 
 
-@inner
+@njit(nogil=True, error_model="numpy", fastmath={"reassoc", "nsz", "contract"})  # sums in the processor's own lanes
 def _distance(vectors: NDArray[np.float64], first: int, second: int) -> Any:
-    """Measure how far two words are from each other; four sums, in an order that never changes."""
+    """Measure how far two words are from each other."""
     one, other = vectors[first], vectors[second]
-    a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    whole = one.size - one.size % 4
-    for place in range(0, whole, 4):
-        w, x = one[place] - other[place], one[place + 1] - other[place + 1]
-        y, z = one[place + 2] - other[place + 2], one[place + 3] - other[place + 3]
-        a += w * w
-        b += x * x
-        c += y * y
-        d += z * z
-    for place in range(whole, one.size):
-        w = one[place] - other[place]
-        a += w * w
-    return np.sqrt((a + b) + (c + d))
+    total = 0.0
+    for place in range(one.size):
+        apart = one[place] - other[place]
+        total += apart * apart
+    return np.sqrt(total)
 
 
 @inner
@@ -177,10 +170,10 @@ def flow_costs(
     words, masses = np.empty(most_words, np.int32), np.empty(most_words, np.int64)
     depths, begins = np.empty(most_words, np.int32), np.empty(most_words, np.int32)
     flows = np.empty((most_words, 3), np.int64)
-    for row in range(start, stop):
-        own = slice(x_bounds[row], x_bounds[row + 1])
-        for other in range(row + 1 if same else 0, y_bounds.size - 1):
-            its = slice(y_bounds[other], y_bounds[other + 1])
+    for other in range(y_bounds.size - 1):  # whose vectors stay in a cache meanwhile
+        its = slice(y_bounds[other], y_bounds[other + 1])
+        for row in range(start, min(stop, other) if same else stop):
+            own = slice(x_bounds[row], x_bounds[row + 1])
             count = _differences(x_words[own], x_masses[own], y_words[its], y_masses[its], words, masses)
             cost = 0.0
             for flow in range(_match(minima, words, masses, count, depths, begins, flows)):

@@ -173,7 +173,8 @@ class Flowtree:
         order = np.argsort(tree.subtree_intervals[0][nodes], kind="stable")  # of a depth-first walk
         self._words = words[order]
         self._vectors = vectors[self._words]
-        self._minima = _range_minima(tree, nodes[order])
+        ordered = nodes[order]
+        self._minima = _range_minima(tree.depths[tree.lowest_common_ancestors(ordered[:-1], ordered[1:])])
         self._places = np.zeros(self._covered.size, dtype=np.int32)
         self._places[self._words] = np.arange(words.size)
         self._whole = TreeMetric(star_tree(self._covered.size))
@@ -196,12 +197,15 @@ class Flowtree:
         others = rows if Y is None else self._rows(Y, "Y")
         costs = np.zeros((rows[0].size - 1, others[0].size - 1))
         if costs.size:
+            used = np.unique(np.concatenate([rows[1], others[1]]))  # their vectors fit a cache, where all would not
+            minima, vectors = _range_minima(_minima_between(self._minima, used)), self._vectors[used]
+            documents: list[NDArray[Any]] = []
+            for bounds, places, units in (rows, others):
+                documents += [bounds, np.searchsorted(used, places).astype(np.int32), units]
             most_words = int(np.diff(rows[0]).max() + np.diff(others[0]).max())
 
             def work(start: int, stop: int) -> None:
-                flow_costs(
-                    self._minima, self._vectors, *rows, *others, most_words, start, stop, Y is None, costs
-                )  # fmt: skip
+                flow_costs(minima, vectors, *documents, most_words, start, stop, Y is None, costs)
 
             run_in_blocks(work, len(costs), n_jobs, block=16)
         return costs
@@ -246,11 +250,18 @@ class Flowtree:
         return masses.indptr.astype(np.int32), masses.indices.astype(np.int32), masses.data.astype(np.int64)
 
 
-def _range_minima(tree: Tree, nodes: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Find the least depth at which one of ``2**row`` words, from a place on in the walk, meets the next."""
-    minima = [tree.depths[tree.lowest_common_ancestors(nodes[:-1], nodes[1:])]]
-    while 2 ** len(minima) < nodes.size:
+def _range_minima(depths: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Find the least of ``2**row`` depths from a place on, that of a word being the one at which it meets the next."""
+    minima = [depths]
+    while 2 ** len(minima) <= depths.size:
         shorter, half = minima[-1], 2 ** (len(minima) - 1)
         following = np.append(shorter[half:], np.zeros(half, dtype=np.int32))[: shorter.size]
         minima.append(np.minimum(shorter, following))
     return np.ascontiguousarray(np.array(minima, dtype=np.int32).reshape(len(minima), -1))
+
+
+def _minima_between(minima: NDArray[np.int32], places: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Find the depth at which the words of ascending places meet the next one."""
+    first, second = places[:-1].astype(np.int64), places[1:].astype(np.int64)
+    rows = np.frexp((second - first).astype(np.float64))[1] - 1  # the whole part of the binary logarithm
+    return np.asarray(np.minimum(minima[rows, first], minima[rows, second - 2**rows]))

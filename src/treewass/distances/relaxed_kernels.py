@@ -82,9 +82,7 @@ def constrained_costs(
     query_order = np.empty((table.shape[0], kept), np.int64)
     query_costs = np.empty((table.shape[0], kept))
     for point in range(table.shape[0]):
-        count = 0
-        for place in range(n_query):
-            count = _insert(query_costs[point], query_order[point], count, table[point, place], place)
+        _select(table[point], query_costs[point], query_order[point])
     costs, order = np.empty(iterations + 1), np.empty(iterations + 1, np.int64)
     longest = 0
     for document in range(bounds.size - 1):
@@ -99,28 +97,29 @@ def constrained_costs(
                 own[query_place, place - start] = table[points[place], query_place]
         backward[document] = total
         most = min(iterations, stop - start - 1) + 1
+        nearest, places, room = costs[:most], order[:most], masses[start:stop]
         total = 0.0
         for query_place in range(n_query):
-            count = 0
-            for place in range(stop - start):
-                count = _insert(costs[:most], order[:most], count, own[query_place, place], place)
-            total += _moved(costs[:most], order[:most], masses[start:stop], query_masses[query_place])
+            _select(own[query_place, : stop - start], nearest, places)
+            total += _moved(nearest, places, room, query_masses[query_place])
         forward[document] = total
 
 
 @inner
-def _insert(costs: NDArray[np.float64], order: NDArray[np.int64], count: int, cost: float, item: int) -> int:
-    """Keep the smallest costs and their items, ascending, the first of equal ones first; return how many there are."""
-    if count == costs.size and cost >= costs[count - 1]:
-        return count
-    place = min(count, costs.size - 1)
-    while place > 0 and costs[place - 1] > cost:
-        costs[place] = costs[place - 1]
-        order[place] = order[place - 1]
-        place -= 1
-    costs[place] = cost
-    order[place] = item
-    return min(count + 1, costs.size)
+def _select(values: NDArray[np.float64], smallest: NDArray[np.float64], order: NDArray[np.int64]) -> None:
+    """Write the smallest values and their places, ascending; of equal ones the first comes first."""
+    last = smallest.size - 1
+    for item in range(values.size):
+        value = values[item]
+        if item > last and value >= smallest[last]:
+            continue
+        place = min(item, last)
+        while place > 0 and smallest[place - 1] > value:
+            smallest[place] = smallest[place - 1]
+            order[place] = order[place - 1]
+            place -= 1
+        smallest[place] = value
+        order[place] = item
 
 
 @inner

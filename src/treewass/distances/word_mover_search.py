@@ -132,8 +132,8 @@ def _pruned(
     order = np.argsort(bounds, kind="stable")
     bounds, columns = bounds[order], columns[order]
     near, rows = _nearest(wmd_to(pairs, table, row, columns[:k], squared=squared, caller=caller), columns[:k], k)
-    left = np.searchsorted(bounds, near[-1] + margin, side="right")
-    columns = columns[k:left]
+    n_left = np.searchsorted(bounds, near[-1] + margin, side="right")
+    columns = columns[k:n_left]
     bounds = np.maximum(*constrained_bounds(pairs, table, row, columns, _TRANSFERS))
     columns = columns[bounds <= near[-1] + margin]
     bounds = _dual_bounds(pairs, table, row, columns)
@@ -166,6 +166,7 @@ def _dual_bounds(
     right, lower = pairs.right[columns], np.empty(columns.size)
     masses = pairs.of_left(row)[1]
     dual_bounds(table, masses, right.indptr, right.indices, right.data, _PENALTY, _ITERATIONS, lower)
+    lower[~np.isfinite(lower)] = 0.0  # numbers out of range: nothing is known
     return lower
 
 

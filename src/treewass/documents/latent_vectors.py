@@ -19,8 +19,8 @@ def svd_vectors(
 ) -> AlignedVectors:
     """Make word vectors from the documents themselves, by a truncated singular value decomposition.
 
-    The columns of `X`, rows brought to mass one, are scaled to length one, so that the product of two columns says
-    how often two words share a document; the vectors are the best approximation of that in few dimensions.
+    Rows are brought to mass one; the vector of a word is its column in the best approximation of few dimensions, scaled
+    to length one, so that words are near to each other which share documents, however often they occur.
 
     Parameters
     ----------
@@ -44,7 +44,6 @@ def svd_vectors(
     >>> bool(abs(vectors.vectors[0] - vectors.vectors[1]).max() < 1e-6)
     True
     """
-    from scipy.sparse import diags_array
     from sklearn.utils import check_random_state
     from sklearn.utils.extmath import randomized_svd
     from threadpoolctl import threadpool_limits
@@ -52,18 +51,18 @@ def svd_vectors(
     if not isinstance(n_dimensions, int | np.integer) or n_dimensions < 1:
         raise ValueError(f"Expected n_dimensions as an integer of at least 1, got {n_dimensions!r}.")
     histograms = to_histograms(X)
-    norms = np.sqrt(np.bincount(histograms.indices, histograms.data**2, histograms.shape[1]))
-    covered = norms > 0
-    if not covered.any():
+    if not histograms.nnz:
         raise ValueError("Expected at least one document with a word to make vectors from, got only zeros.")
-    scaled = histograms[:, covered] @ diags_array(1 / norms[covered])
     with threadpool_limits(limits=1):  # sums in one order, whatever the number of cores
         _, singular, directions = randomized_svd(
-            scaled,
-            min(n_dimensions, *scaled.shape),
+            histograms,
+            min(n_dimensions, *histograms.shape),
             n_iter=_PASSES,
             random_state=check_random_state(random_state),
         )
-    vectors = np.zeros((covered.size, singular.size), dtype=np.float32)
-    vectors[covered] = (directions * singular[:, None]).T
+    vectors = (directions * singular[:, None]).T
+    lengths = np.linalg.norm(vectors, axis=1)
+    covered = (np.bincount(histograms.indices, minlength=lengths.size) > 0) & (lengths > 0)
+    vectors[covered] /= lengths[covered, None]
+    vectors[~covered] = 0.0
     return AlignedVectors(vectors, covered, tuple(str(word) for word in np.flatnonzero(~covered)))

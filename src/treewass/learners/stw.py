@@ -57,7 +57,7 @@ class SupervisedTreeWasserstein(TreeTransformer):
         A node for each word to start from, with half of the probability; by default scores are random.
     margin : float or sequence of float, default=10.0
         Distance beyond which documents of different labels are far enough (:math:`m`). Of several, the one with the
-        lowest validation error is taken; equal errors are told apart by order.
+        lowest validation error is taken, the first of equals, and the first of all without validation documents.
     smoothness : float, default=2.0
         How close the smooth absolute value is to the true one (:math:`\alpha`).
     absolute : {"tanh", "huber"}, default="tanh"
