@@ -28,7 +28,7 @@ _OPTIONS: tuple[dict[str, Any], ...] = (
     {"select": "error"},
     {"retrain": True},
 )
-_SEEDS, _EPOCHS = 2, 15
+_SEEDS, _EPOCHS = 2, 8
 
 
 def ablation_rows(data: str | os.PathLike[str] | None, quick: bool) -> Iterator[Row]:
