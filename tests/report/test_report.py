@@ -111,3 +111,11 @@ def test_models_without_texts_have_a_report():
     report = make_report(model)
     assert report.samples == ()
     assert "Explanations" not in report.html().split("<script")[0]
+
+
+def test_a_corpus_of_copies_is_counted_and_cut():
+    texts = ["cats purr"] * 40 + ["dogs bark"] * 40
+    findings = find_oddities(DocumentModel(n_neighbors=39).fit(texts, ["cat"] * 40 + ["dog"] * 40))
+    assert findings.n_duplicates == 2 * 40 * 39 // 2
+    assert len(findings.duplicates) == 1000
+    assert findings.duplicates[0].first.id == 0

@@ -147,8 +147,7 @@ class DocumentModel:
         -------
         ndarray of shape (n_texts,)
         """
-        probabilities = self.predict_proba(texts)
-        return np.asarray(self.classes_[probabilities.argmax(axis=1)])
+        return np.asarray(self.classes_[self.predict_proba(texts).argmax(axis=1)])
 
     def predict_proba(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Estimate the probability of each class.
@@ -156,7 +155,7 @@ class DocumentModel:
         Parameters
         ----------
         texts : sequence of str
-            A text without a known word gets the class shares of the training, with a warning.
+            One without a known word gets the class shares of the training, with a warning.
 
         Returns
         -------
@@ -224,8 +223,7 @@ class DocumentModel:
 
         Returns
         -------
-        ndarray of int64, shape (n_texts,)
-            Their ids.
+        ndarray of int64, their ids
         """
         from treewass.model.fitting import with_documents
 
@@ -249,6 +247,8 @@ class DocumentModel:
     ) -> NDArray[np.int64]:
         """Add documents and learn anew from all that the model holds; new words and new labels come in.
 
+        It takes as long as `fit` on all. Figures on held-out documents, which belonged to the old metric, are dropped.
+
         Parameters
         ----------
         texts, labels, titles
@@ -258,11 +258,6 @@ class DocumentModel:
         -------
         ndarray of int64, shape (n_texts,)
             Their ids. Those of other documents stay.
-
-        Notes
-        -----
-        It takes as long as `fit` on all documents. Figures on held-out documents are dropped: they belonged to the
-        metric before.
         """
         from treewass.model.fitting import updated_contents
 
@@ -334,9 +329,8 @@ class DocumentModel:
         """
         from treewass.explain.outline import tree_outline
 
-        held = self._fitted()
-        labels = self.classes_[held.documents.codes]
-        return tree_outline(self.metric_, documents_of(held.index), labels, self.words_, component=component)
+        labels = self.classes_[self._fitted().documents.codes]
+        return tree_outline(self.metric_, documents_of(self.index_), labels, self.words_, component=component)
 
     def counts(self, document: str | int) -> csr_array:
         """Return the word counts of a text, or of a document by its id, shape (1, n_words)."""

@@ -20,6 +20,7 @@ __all__ = ["Duplicate", "Findings", "Suspect", "find_oddities"]
 _NEAR = 0.1  # of the median distance to the nearest other document
 _DOUBTFUL = 0.5
 _BLOCK = 2000
+_MOST_DESCRIBED = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,9 @@ class Findings:
     confidences : tuple of float
         Probability of the label voted for.
     duplicates : tuple of Duplicate
-        Pairs of different labels first, then the nearest.
+        Pairs of different labels first, then the nearest; the first thousand.
+    n_duplicates : int
+        How many there are.
     suspects : tuple of Suspect
         The most doubtful first.
     threshold : float
@@ -92,6 +95,7 @@ class Findings:
     ids: tuple[int, ...]
     confidences: tuple[float, ...]
     duplicates: tuple[Duplicate, ...]
+    n_duplicates: int
     suspects: tuple[Suspect, ...]
     threshold: float
 
@@ -136,7 +140,7 @@ def find_oddities(model: DocumentModel, *, max_documents: int = 20_000) -> Findi
         tuple(true.tolist()),
         tuple(rows.tolist()),
         tuple(confidences.tolist()),
-        _duplicates(model, rows, distances, neighbors, threshold),
+        *_duplicates(model, rows, distances, neighbors, threshold),
         _suspects(model, rows, true, predicted, probabilities, neighbors, distances),
         threshold,
     )
@@ -174,21 +178,19 @@ def _duplicates(
     distances: NDArray[np.float64],
     neighbors: NDArray[np.int64],
     threshold: float,
-) -> tuple[Duplicate, ...]:
+) -> tuple[tuple[Duplicate, ...], int]:
+    """Describe pairs within the threshold, those of different labels first, and count them."""
     near_rows, near_columns = np.nonzero(distances <= threshold)
-    pairs = {}
-    for row, column in zip(near_rows.tolist(), near_columns.tolist(), strict=True):
-        one, other = sorted((int(rows[row]), int(neighbors[row, column])))
-        pairs[one, other] = float(distances[row, column])
-    found = [
-        Duplicate(model.neighbor(one), model.neighbor(other), distance) for (one, other), distance in pairs.items()
+    ends = np.sort(np.stack([rows[near_rows], neighbors[near_rows, near_columns]], axis=1), axis=1)
+    pairs, first = np.unique(ends, axis=0, return_index=True)
+    apart = distances[near_rows, near_columns][first]
+    codes = model.contents_.documents.codes_of(pairs)
+    order = np.lexsort((pairs[:, 1], pairs[:, 0], apart, codes[:, 0] == codes[:, 1]))
+    described = [
+        Duplicate(model.neighbor(int(pairs[place, 0])), model.neighbor(int(pairs[place, 1])), float(apart[place]))
+        for place in order[:_MOST_DESCRIBED].tolist()
     ]
-    return tuple(
-        sorted(
-            found,
-            key=lambda pair: (pair.first.label == pair.second.label, pair.distance, pair.first.id, pair.second.id),
-        )
-    )
+    return tuple(described), len(pairs)
 
 
 def _suspects(
