@@ -10,8 +10,8 @@ from safetensors.numpy import load_file, save_file
 from tests.search.test_index import random_metric
 from treewass import TreeIndex
 from treewass.documents.synthetic import make_documents
+from treewass.saving import manifest_hash
 from treewass.search import files, segments
-from treewass.search.files import _manifest_hash
 
 WAYS = [{"mmap": True}, {"mmap": True, "verify": True}, {"mmap": False}]
 
@@ -80,7 +80,7 @@ def test_a_crash_while_saving_leaves_the_old_index(index, folder, monkeypatch):
     def crash(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(files, "_manifest_hash", crash)
+    monkeypatch.setattr(files, "manifest_hash", crash)
     with pytest.raises(KeyboardInterrupt):
         changed.save(folder)
     monkeypatch.undo()
@@ -144,7 +144,7 @@ def _same_json(one, other):
 
 def change_manifest(folder, **changes):
     manifest = {**json.loads((folder / "manifest.json").read_text()), **changes}
-    manifest["sha256"] = _manifest_hash(manifest)
+    manifest["sha256"] = manifest_hash(manifest)
     (folder / "manifest.json").write_text(json.dumps(manifest))
 
 
@@ -223,7 +223,7 @@ def rewrite(path, folder, change):
     import hashlib
 
     manifest["files"][described] = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-    manifest["sha256"] = _manifest_hash(manifest)
+    manifest["sha256"] = manifest_hash(manifest)
     (folder / "manifest.json").write_text(json.dumps(manifest))
 
 
@@ -346,7 +346,7 @@ def test_a_crash_in_the_first_save_does_not_spoil_the_folder(index, tmp_path, mo
     def crash(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(files, "_manifest_hash", crash)
+    monkeypatch.setattr(files, "manifest_hash", crash)
     with pytest.raises(KeyboardInterrupt):
         index.save(tmp_path)
     monkeypatch.undo()

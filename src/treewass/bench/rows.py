@@ -157,6 +157,6 @@ def _commit() -> str | None:
         top = git("rev-parse", "--show-toplevel")
         if not top or folder.parents[2] != Path(top).resolve():
             return None
-        return git("rev-parse", "--short", "HEAD") + ("+" if git("status", "--porcelain", "src") else "")
+        return git("rev-parse", "--short", "HEAD") + ("+" if git("status", "--porcelain", ":/src") else "")
     except OSError:
         return None

@@ -9,9 +9,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from treewass.classify.decision import VOTES, NeighborVote
 from treewass.classify.held_out import hold_out
 from treewass.classify.pooling import PooledVote, fit_pool
-from treewass.classify.votes import distance_vote, fallback_vote, majority_vote, vote_temperature
+from treewass.classify.votes import vote_temperature
 from treewass.documents.histograms import warn_about_empty_rows
 from treewass.learners.inputs import check_documents, check_labelled_documents, counts_tags
 from treewass.learners.profile import ProfileTreeWasserstein
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["TreeWassersteinClassifier"]
 
-_VOTES = ("distance", "fallback", "majority")
 _TEMPERATURE_SAMPLE = 1000
 
 
@@ -68,6 +68,10 @@ class TreeWassersteinClassifier(ClassifierMixin, BaseEstimator):
         neighbour, of held-out documents if `calibrate`, and of training documents otherwise.
     pooled_vote_ : PooledVote or None
         How the distance vote is calibrated; None without calibration.
+    neighbor_vote_ : NeighborVote
+        All that turns labels and distances of neighbours into probabilities.
+    learner_ : estimator or None
+        The fitted learner, where there was a metric to learn.
     n_features_in_ : int
         Number of words.
 
@@ -113,18 +117,21 @@ class TreeWassersteinClassifier(ClassifierMixin, BaseEstimator):
         TreeWassersteinClassifier
             Itself.
         """
-        if self.vote not in _VOTES:
-            raise ValueError(f"Expected vote to be one of {', '.join(_VOTES)}, got {self.vote!r}.")
+        if self.vote not in VOTES:
+            raise ValueError(f"Expected vote to be one of {', '.join(VOTES)}, got {self.vote!r}.")
         if not isinstance(self.n_neighbors, int | np.integer) or self.n_neighbors < 1:
             raise ValueError(f"Expected n_neighbors as an integer of at least 1, got {self.n_neighbors!r}.")
         counts, labels = check_labelled_documents(self, X, y)
         self.classes_, self._labels = np.unique(labels, return_inverse=True)
         self.class_prior_ = np.bincount(self._labels) / self._labels.size
-        self.metric_ = self._learn(counts, labels)
+        self.metric_, self.learner_ = self._learn(counts, labels)
         self.index_ = self._index(counts)
         self._documents = counts
         self.temperature_ = self._choose_temperature()
         self.pooled_vote_ = self._calibrate() if self.vote == "distance" and self.calibrate else None
+        self.neighbor_vote_ = NeighborVote(
+            self.vote, int(self.n_neighbors), self.class_prior_, self.temperature_, self.pooled_vote_
+        )
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -218,14 +225,14 @@ class TreeWassersteinClassifier(ClassifierMixin, BaseEstimator):
         bounds = np.arange(len(rows) + 1) * rows.shape[1]
         return csr_array((values.ravel(), rows.ravel(), bounds), shape=(len(rows), self._documents.shape[0]))
 
-    def _learn(self, counts: csr_array, labels: NDArray[Any]) -> TreeMetric:
-        """Turn the parameter `metric` into a TreeMetric."""
+    def _learn(self, counts: csr_array, labels: NDArray[Any]) -> tuple[TreeMetric, Any]:
+        """Turn the parameter `metric` into a TreeMetric; return the learner too, if there is one."""
         if isinstance(self.metric, TreeMetric):
-            return self.metric
+            return self.metric, None
         if self.metric == "bow":
-            return bow_metric(counts.shape[1])
+            return bow_metric(counts.shape[1]), None
         if self.metric == "tfidf":
-            return tfidf_metric(counts)
+            return tfidf_metric(counts), None
         if isinstance(self.metric, str) or not (self.metric is None or hasattr(self.metric, "fit")):
             raise ValueError(
                 'Expected metric to be None, "bow", "tfidf", an unfitted transformer with a metric_, or a '
@@ -236,7 +243,7 @@ class TreeWassersteinClassifier(ClassifierMixin, BaseEstimator):
         metric = getattr(learned, "metric_", None)
         if not isinstance(metric, TreeMetric):
             raise TypeError(f"Expected {type(learner).__name__} to have a TreeMetric as metric_ after fitting.")
-        return metric
+        return metric, learned
 
     def _index(self, counts: csr_array) -> TreeIndex:
         """Index the training documents under their row numbers."""
@@ -257,7 +264,7 @@ class TreeWassersteinClassifier(ClassifierMixin, BaseEstimator):
         """Fit the vote to documents that the metric has not seen."""
 
         def learn(counts: csr_array, codes: NDArray[np.intp]) -> TreeMetric:
-            return self._learn(counts, self.classes_[codes])
+            return self._learn(counts, self.classes_[codes])[0]
 
         rows = np.flatnonzero(np.diff(self._documents.indptr))
         held = hold_out(self._documents[rows], self._labels[rows], learn, self.n_neighbors, self.n_jobs)
@@ -275,12 +282,7 @@ class TreeWassersteinClassifier(ClassifierMixin, BaseEstimator):
 
     def _vote(self, distances: NDArray[np.float64], ids: NDArray[np.int64]) -> NDArray[np.float64]:
         """Turn neighbours into class probabilities."""
-        labels, n_classes = self._labels[ids], len(self.classes_)
-        if self.pooled_vote_ is not None:
-            return self.pooled_vote_.probabilities(labels, distances)
-        if self.vote == "distance":
-            return distance_vote(labels, distances, n_classes, self.temperature_)
-        return fallback_vote(labels, n_classes) if self.vote == "fallback" else majority_vote(labels, n_classes)
+        return self.neighbor_vote_.probabilities(self._labels[ids], distances)
 
     def __sklearn_tags__(self) -> Tags:
         tags = counts_tags(super().__sklearn_tags__())

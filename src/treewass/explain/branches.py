@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from scipy.sparse import csr_array
 
-__all__ = ["Branch", "telling_branches"]
+__all__ = ["Branch", "class_means", "telling_branches"]
 
 _CLEARLY_MORE = 1.5
 
@@ -100,7 +100,7 @@ def telling_branches(
     if not known.size:
         return []
     classes, codes = np.unique(labels[known], return_inverse=True)
-    word_means = _class_means(masses[known], codes, len(classes))
+    word_means = class_means(masses[known], codes, len(classes))
     node_means = np.zeros((tree.n_nodes, len(classes)))
     np.add.at(node_means, tree.word_nodes, word_means.T)
     node_means = tree.subtree_sums(node_means)
@@ -118,7 +118,7 @@ def telling_branches(
     ]
 
 
-def _class_means(masses: csr_array, codes: NDArray[np.intp], n_classes: int) -> NDArray[np.float64]:
+def class_means(masses: csr_array, codes: NDArray[np.intp], n_classes: int) -> NDArray[np.float64]:
     """Average the masses of documents by class, shape (n_classes, n_words)."""
     from scipy.sparse import csr_array
 

@@ -6,20 +6,14 @@ at any moment leaves the old index or the new one.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
-import threading
-import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from treewass.saving import alone, check_file, describe_file, flush, manifest_hash, replace_manifest, temporary
 from treewass.search.segment_checks import check_contents, check_shapes
 from treewass.search.segments import Segment
 from treewass.search.snapshots import Snapshot
@@ -35,7 +29,6 @@ _TREE_ARRAYS = ("parents", "edge_lengths", "word_nodes", "leaf_lengths")
 _FILE_NAME = re.compile(r"[0-9a-f]{32}\.safetensors")
 _LEFT_OVER = re.compile(r"\.treewass-[0-9a-f]{32}\.(safetensors|json)")
 _ATTEMPTS = 20  # to load an index that is replaced meanwhile
-_SAVING = threading.Lock()
 _SEGMENT_ARRAYS = tuple(field.name for field in fields(Segment) if field.name not in ("shift", "n_words"))
 
 
@@ -58,7 +51,7 @@ def save_index(folder: str | os.PathLike[str], metric: TreeMetric, snapshot: Sna
     """
     path = Path(folder)
     path.mkdir(parents=True, exist_ok=True)
-    with _alone(path):
+    with alone(path):
         before = _files_to_replace(path)
         described = _write(path, metric, snapshot)
         for name in before - described:
@@ -82,38 +75,9 @@ def _write(path: Path, metric: TreeMetric, snapshot: Snapshot) -> set[str]:
         "segments": segments,
         "files": described,
     }
-    manifest["sha256"] = _manifest_hash(manifest)
-    with _temporary(path, "json") as temporary:
-        temporary.write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
-        _flush(temporary)
-        temporary.replace(path / _MANIFEST)
-    _flush(path)
+    manifest["sha256"] = manifest_hash(manifest)
+    replace_manifest(path / _MANIFEST, manifest)
     return set(described)
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Let one thread, and where the file system can lock folders one process, save to a folder at a time."""
-    with _SAVING:
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            with suppress(ImportError, OSError):
-                import fcntl
-
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(descriptor)
-
-
-@contextmanager
-def _temporary(folder: Path, ending: str) -> Iterator[Path]:
-    """Choose a name that nobody else uses; whatever still has it in the end goes."""
-    path = folder / f".treewass-{uuid.uuid4().hex}.{ending}"
-    try:
-        yield path
-    finally:
-        path.unlink(missing_ok=True)
 
 
 def _files_to_replace(folder: Path) -> set[str]:
@@ -175,7 +139,7 @@ def _load(path: Path, manifest: dict[str, Any], mmap: bool, verify: bool) -> tup
     try:
         for name, described in manifest["files"].items():
             is_metric = name == manifest["metric"]
-            _check_file(path / name, described["bytes"], described["sha256"] if verify or is_metric else None)
+            check_file(path / name, described["bytes"], described["sha256"] if verify or is_metric else None)
         metric = _metric_of(read_tensors(path / manifest["metric"], mmap=False), manifest["fraction_bits"])
         segments = [
             _load_segment(path / entry["file"], entry["shift"], metric, mmap, verify) for entry in manifest["segments"]
@@ -186,7 +150,7 @@ def _load(path: Path, manifest: dict[str, Any], mmap: bool, verify: bool) -> tup
     except (KeyError, TypeError, OSError) as error:
         raise ValueError(f"Expected a whole index in {path}, but it lacks something: {error!r}.") from error
     above = any(segment.ids[-1] >= snapshot.next_id for segment in segments)
-    if above or (verify and np.unique(snapshot.ids).size < snapshot.n_held):
+    if above or (verify and (snapshot.ids[1:] == snapshot.ids[:-1]).any()):
         raise ValueError(
             f"Expected unique ids below {snapshot.next_id} in {path}. The manifest does not fit its files."
         )
@@ -206,24 +170,14 @@ def _load_segment(path: Path, shift: int, metric: TreeMetric, mmap: bool, verify
 
 def _store(folder: Path, arrays: dict[str, Any], described: dict[str, dict[str, Any]]) -> str:
     """Write arrays to a file named by its content, describe it, and return its name."""
-    with _temporary(folder, "safetensors") as temporary:
-        write_tensors(temporary, arrays)
-        _flush(temporary)
-        with temporary.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-        name = f"{digest[:32]}.safetensors"
-        described[name] = {"bytes": temporary.stat().st_size, "sha256": digest}
-        temporary.replace(folder / name)
+    with temporary(folder, "safetensors") as new:
+        write_tensors(new, arrays)
+        flush(new)
+        description = describe_file(new)
+        name = f"{description['sha256'][:32]}.safetensors"
+        described[name] = description
+        new.replace(folder / name)
     return name
-
-
-def _flush(path: Path) -> None:
-    """Wait until a file or folder is on the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _metric_arrays(metric: TreeMetric) -> dict[str, Any]:
@@ -260,7 +214,7 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
             f"Expected an index of version {_VERSION}, got version {manifest.get('version')!r} in {folder}. "
             "Build it anew with this version of treewass."
         )
-    if manifest.get("sha256") != _manifest_hash(manifest):
+    if manifest.get("sha256") != manifest_hash(manifest):
         raise ValueError(
             f"Expected the {_MANIFEST} of {folder} as it was written, but its hash differs: it is damaged."
         )
@@ -295,20 +249,3 @@ def _have_kinds(entries: Any, kind: type[Any], **kinds: type) -> bool:
 def _demand(holds: bool, folder: Path, expected: str) -> None:
     if not holds:
         raise ValueError(f"Expected {expected} in the {_MANIFEST} of {folder}: it is damaged or not written by `save`.")
-
-
-def _manifest_hash(manifest: dict[str, Any]) -> str:
-    """Hash all of a manifest but its hash."""
-    rest = {name: value for name, value in manifest.items() if name != "sha256"}
-    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
-
-
-def _check_file(path: Path, n_bytes: int, digest: str | None) -> None:
-    """Demand a file of a size and, if given, of a hash."""
-    found = path.stat().st_size
-    if found != n_bytes:
-        raise ValueError(f"Expected {n_bytes} bytes in {path.name}, got {found}. The file is damaged.")
-    if digest is not None:
-        with path.open("rb") as file:
-            if hashlib.file_digest(file, "sha256").hexdigest() != digest:
-                raise ValueError(f"Expected {path.name} as it was written, but its hash differs: it is damaged.")

@@ -87,19 +87,19 @@ def check_contents(segment: Segment, name: str) -> None:
     _demand(np.array_equal(starts, np.cumsum(counts) - counts), name, "lists of postings one after the other")
     _demand(int(counts.sum()) == segment.postings.size, name, "as many postings as the directory lists")
     _demand(_within(segment.words, 0, segment.n_words), name, f"words from 0 to {segment.n_words - 1}")
-    rising = np.diff(segment.words, prepend=-1) > 0
-    rising[segment.document_bounds[:-1][segment.document_bounds[:-1] < rising.size]] = True
+    rising = segment.words[1:] > segment.words[:-1]
+    rising[bounds[1:-1][(bounds[1:-1] > 0) & (bounds[1:-1] <= rising.size)] - 1] = True
     _demand(bool(rising.all()), name, "ascending words in every document")
-    finite = np.isfinite(segment.weights) & (segment.weights >= 0)
-    _demand(bool(finite.all()), name, "finite weights of at least 0")
+    heaviest = segment.weights.max(initial=0)  # not a number if one of them is not
+    _demand(bool(np.isfinite(heaviest) and segment.weights.min(initial=0) >= 0), name, "finite weights of at least 0")
     rows = ~segment.directory[segment.directory < 0]
     _demand(_within(rows, 0, segment.dense.shape[1]), name, "rows that exist")
     norms = segment.norms[segment.norms != ABSENT]
     _demand(_within(norms, 0, 2**30), name, "norms from 0 to 2**30")
     hidden = np.append(~segment.held, np.ones(segment.norms.size - segment.held.size, dtype=bool))
     _demand(bool((segment.norms[hidden] == ABSENT).all()), name, "no norm for a document that is not held")
-    places = segment.postings >> segment.postings.dtype.type(16 if segment.is_narrow else 32)
-    _demand(_within(places, 0, segment.tile), name, f"places from 0 to {segment.tile - 1}")
+    last_place = int(segment.postings.max(initial=0)) >> (16 if segment.is_narrow else 32)
+    _demand(last_place < segment.tile, name, f"places from 0 to {segment.tile - 1}")
 
 
 def _within(values: NDArray[Any], low: int, high: int) -> bool:

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 __all__ = ["read_tensors", "write_tensors"]
 
-_KINDS = {"BOOL": "?", "U16": "<u2", "I32": "<i4", "U32": "<u4", "F32": "<f4", "I64": "<i8", "U64": "<u8", "F64": "<f8"}
+_KINDS = {
+    "BOOL": "?", "U8": "u1", "U16": "<u2", "I32": "<i4", "U32": "<u4", "F32": "<f4", "I64": "<i8", "U64": "<u8",
+    "F64": "<f8",
+}  # fmt: skip
 _LONGEST_HEADER = 2**20
 
 
@@ -32,7 +35,10 @@ def write_tensors(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
     """
     from safetensors.numpy import save_file
 
+    path.touch()
+    mode = path.stat().st_mode  # as of every new file; safetensors would keep others from reading it
     save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, path)
+    path.chmod(mode)
 
 
 def read_tensors(path: Path, *, mmap: bool) -> dict[str, NDArray[Any]]:

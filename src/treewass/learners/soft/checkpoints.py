@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from treewass.learners.soft.settings import EpochRecord
 from treewass.learners.soft.training import Engine, Learned, Progress
+from treewass.saving import replace_manifest, replacing
 from treewass.search.tensor_files import read_tensors, write_tensors
 
 if TYPE_CHECKING:
@@ -69,10 +70,7 @@ class Checkpoints:
             "best_epoch": progress.best_epoch,
             "records": [asdict(record) for record in progress.records],
         }
-        temporary = self._folder / f".{_MANIFEST}"
-        temporary.write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
-        _flush(temporary)
-        temporary.replace(self._folder / _MANIFEST)
+        replace_manifest(self._folder / _MANIFEST, manifest)
         for kind in ("epoch-*.safetensors", "best-*.safetensors"):
             for file in self._folder.glob(kind):
                 if file.name not in (state, best):
@@ -127,19 +125,8 @@ class Checkpoints:
             )
 
     def _store(self, name: str, arrays: dict[str, NDArray[Any]]) -> None:
-        temporary = self._folder / f".{name}"
-        write_tensors(temporary, arrays)
-        _flush(temporary)
-        temporary.replace(self._folder / name)
+        with replacing(self._folder / name) as written:
+            write_tensors(written, arrays)
 
     def _load(self, name: str) -> dict[str, NDArray[Any]]:
         return read_tensors(self._folder / Path(name).name, mmap=False)
-
-
-def _flush(path: Path) -> None:
-    """Wait until a file is on the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -1,0 +1,59 @@
+"""``treewass predict``: labels for texts."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from treewass.commands.progress import in_blocks
+from treewass.commands.shared import (
+    AsJson,
+    DataFile,
+    DataFormat,
+    Encoding,
+    ModelFolder,
+    TextColumn,
+    excerpt,
+    load_model,
+    print_json,
+    print_rows,
+    read_data,
+)
+
+__all__ = ["predict_command"]
+
+_BLOCK = 1000
+_COMPILED_FROM = 50  # texts: fewer are answered sooner without compiled code
+
+
+def predict_command(
+    model: ModelFolder,
+    data: DataFile,
+    text: TextColumn = "text",
+    label: Annotated[
+        str | None, typer.Option("--label", help="Column of the true labels, to print the error on standard error.")
+    ] = None,
+    format: DataFormat = None,
+    encoding: Encoding = "utf-8",
+    as_json: AsJson = False,
+) -> None:
+    """Predict the labels of texts: label, probability and the beginning of the text, with tabs between them."""
+    corpus = read_data(data, text=text, label=label, format=format, encoding=encoding, min_classes=1)
+    loaded = load_model(model, compiled=len(corpus) >= _COMPILED_FROM)
+    classes = loaded.classes_.tolist()
+    best: list[int] = []
+    for block in in_blocks(len(corpus), _BLOCK, "predicting"):
+        texts = corpus.texts[block]
+        probabilities = loaded.predict_proba(texts)
+        codes = probabilities.argmax(axis=1).tolist()
+        for row, code in enumerate(codes):
+            if as_json:
+                shares = {str(name): round(float(p), 6) for name, p in zip(classes, probabilities[row], strict=True)}
+                print_json({"row": block.start + row, "label": classes[code], "probabilities": shares})
+            else:
+                print_rows([(classes[code], f"{probabilities[row, code]:.3f}", excerpt(texts[row]))])
+        best += codes
+    if corpus.labels is not None:
+        wrong = sum(str(classes[code]) != truth for code, truth in zip(best, corpus.labels, strict=True))
+        typer.echo(f"{wrong} of {len(corpus)} wrong: error {100 * wrong / len(corpus):.1f} %", err=True)

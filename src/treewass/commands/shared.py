@@ -1,0 +1,128 @@
+"""What the commands share: options, reading texts, and output for people, pipes and programs."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from treewass.documents.corpus import Corpus
+    from treewass.model.document_model import DocumentModel
+
+__all__ = [
+    "AsJson",
+    "DataFile",
+    "DataFormat",
+    "Encoding",
+    "LabelColumn",
+    "ModelFolder",
+    "TextColumn",
+    "excerpt",
+    "load_model",
+    "print_json",
+    "print_line",
+    "print_rows",
+    "read_data",
+    "read_text",
+    "terminal",
+]
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+ModelFolder = Annotated[str, typer.Argument(metavar="MODEL", help="Folder of a model, as `treewass fit` writes it.")]
+DataFile = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA",
+        help="Texts: .jsonl, .csv, .tsv, .txt (plain or .gz), a folder, or - for JSON lines on standard input.",
+    ),
+]
+TextColumn = Annotated[str, typer.Option("--text", help="Column of the texts.")]
+LabelColumn = Annotated[str, typer.Option("--label", help="Column of the labels.")]
+DataFormat = Annotated[
+    str | None, typer.Option("--format", help="jsonl, csv, tsv, lines or folder; by default the name tells.")
+]
+Encoding = Annotated[str, typer.Option("--encoding", help="Encoding of the texts.")]
+
+
+def read_data(
+    data: str, *, text: str, label: str | None, format: str | None, encoding: str, min_classes: int = 2
+) -> Corpus:
+    """Read a corpus from a file, a folder or, for ``-``, from standard input.
+
+    Parameters
+    ----------
+    data : str
+        A path, or ``-``.
+    text, label, format, encoding, min_classes
+        As in `read_corpus`; standard input is JSON lines unless `format` says otherwise.
+    """
+    from treewass.documents.readers import read_corpus
+
+    settings: dict[str, Any] = {"text": text, "label": label, "encoding": encoding, "min_classes": min_classes}
+    if data != "-":
+        return read_corpus(data, format=format, **settings)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "standard input")
+        path.write_bytes(sys.stdin.buffer.read())
+        return read_corpus(path, format=format or "jsonl", **settings)
+
+
+def read_text(argument: str) -> str:
+    """Return a text given as an argument, or standard input for ``-``."""
+    if argument != "-":
+        return argument
+    try:
+        return sys.stdin.buffer.read().decode()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"Expected UTF-8 on standard input: {error}.") from error
+
+
+def load_model(folder: str, *, compiled: bool) -> DocumentModel:
+    """Load a model; ``~`` stands for the home folder."""
+    from treewass.model.document_model import DocumentModel
+
+    return DocumentModel.load(Path(folder).expanduser(), compiled=compiled)
+
+
+def print_json(value: Any) -> None:
+    """Print one line of JSON, Unicode as it is."""
+    print_line(json.dumps(value, ensure_ascii=False))
+
+
+def print_line(text: str) -> None:
+    """Print a line to standard output, as UTF-8 wherever the terminal does not say otherwise."""
+    typer.echo(text)
+
+
+def print_rows(rows: Iterable[Iterable[object]]) -> None:
+    """Print rows with tabs between their fields, each field on one line."""
+    for row in rows:
+        print_line("\t".join(" ".join(str(field).split()) for field in row))
+
+
+def terminal() -> Console:
+    """Make a console on standard output; without colours, and as wide as needed, where that is no terminal."""
+    from rich.console import Console
+
+    console = Console()
+    return console if console.is_terminal else Console(width=120)
+
+
+def excerpt(text: str | None, length: int = 70) -> str:
+    """Shorten a text to one line.
+
+    Examples
+    --------
+    >>> excerpt("a  cat sat on the mat", length=12)
+    'a cat sat …'
+    """
+    line = " ".join((text or "").split())
+    return line if len(line) <= length else line[: length - 1].rsplit(" ", 1)[0] + " …"

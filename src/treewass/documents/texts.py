@@ -1,0 +1,77 @@
+"""Many texts in two arrays, so that one of them can be read from a file without the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Texts"]
+
+
+class Texts(Sequence[str]):
+    """A sequence of texts: their UTF-8 bytes one after the other, and where each begins.
+
+    Parameters
+    ----------
+    content : ndarray of uint8
+        The bytes of all texts; may be mapped from a file.
+    bounds : ndarray of int64, shape (n_texts + 1,)
+        Where each text begins, ascending from 0 to the number of bytes.
+
+    Examples
+    --------
+    >>> texts = Texts.of(["naïve", "", "cats"])
+    >>> texts[0], texts[-1], len(texts)
+    ('naïve', 'cats', 3)
+    >>> list(texts.taken([2, 1]))
+    ['cats', '']
+    """
+
+    def __init__(self, content: NDArray[np.uint8], bounds: NDArray[np.int64]) -> None:
+        ascending = bounds.ndim == 1 and bounds.size and bounds[0] == 0 and bool((np.diff(bounds) >= 0).all())
+        if not ascending or content.ndim != 1 or bounds[-1] != content.size:
+            raise ValueError(f"Expected bounds of texts that ascend from 0 to {content.size}.")
+        self.content = content
+        self.bounds = bounds
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> Texts:
+        """Pack texts.
+
+        Raises
+        ------
+        ValueError
+            If one holds half of a surrogate pair, which is no character.
+        """
+        encoded = [text.encode() for text in texts]
+        bounds = np.zeros(len(encoded) + 1, dtype=np.int64)
+        np.cumsum([len(text) for text in encoded], out=bounds[1:])
+        return cls(np.frombuffer(b"".join(encoded), dtype=np.uint8), bounds)
+
+    def __len__(self) -> int:
+        return self.bounds.size - 1
+
+    def __getitem__(self, place: int) -> str:  # type: ignore[override]
+        """Return one text."""
+        place = range(len(self))[place]
+        return self.content[self.bounds[place] : self.bounds[place + 1]].tobytes().decode()
+
+    def __iter__(self) -> Iterator[str]:
+        return (self[place] for place in range(len(self)))
+
+    def taken(self, places: Iterable[int]) -> Texts:
+        """Return the texts at some places, in that order."""
+        return Texts.of(self[int(place)] for place in places)
+
+    def joined(self, others: Iterable[str]) -> Texts:
+        """Return these texts and others after them."""
+        more = Texts.of(others)
+        return Texts(
+            np.concatenate([self.content, more.content]),
+            np.concatenate([self.bounds, self.bounds[-1] + more.bounds[1:]]),
+        )

@@ -1,0 +1,175 @@
+"""The nearest documents of one query with NumPy alone: the same answers as the compiled loops, and no start-up time.
+
+For command lines, where a process answers one question: importing numba and loading compiled code takes longer than
+this search over a hundred thousand documents, and the first run on a machine would compile for half a minute.
+"""
+
+from __future__ import annotations
+
+import heapq
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treewass.search.layout import MASS_BITS
+from treewass.search.segments import ABSENT, COUNT_BITS, Segment
+from treewass.trees.metric import TreeMetric
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from treewass.search.index import TreeIndex
+
+__all__ = ["embed_document", "nearest_documents"]
+
+_WHOLE = 1 << MASS_BITS
+
+
+def nearest_documents(
+    index: TreeIndex, words: Sequence[int], weights: Sequence[float], k: int
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Find the k nearest documents of one query, exactly as `TreeIndex.search` does.
+
+    Parameters
+    ----------
+    index : TreeIndex
+        The documents.
+    words : sequence of int
+        The query's words, ascending.
+    weights : sequence of float
+        Their counts, each above 0.
+    k : int
+        Neighbours, at least 1.
+
+    Returns
+    -------
+    distances : ndarray of float64, shape (min(k, n),)
+        Ascending; empty for a query without a known word.
+    ids : ndarray of int64, shape (min(k, n),)
+        Ties stand in ascending order of id.
+
+    Examples
+    --------
+    >>> from treewass import TreeIndex, TreeMetric
+    >>> from treewass.trees import star_tree
+    >>> index = TreeIndex(TreeMetric(star_tree(3)))
+    >>> index.add([[1, 0, 0], [1, 1, 0], [0, 0, 1]])
+    array([0, 1, 2])
+    >>> nearest_documents(index, [0], [2.0], k=2)
+    (array([0., 1.]), array([0, 1]))
+    """
+    query = embed_document(index.metric, words, weights)
+    found: list[tuple[int, int]] = []  # of minus distance and minus id, the worst first
+    for segment in index._snapshot.segments if query else ():
+        _offer_segment(index.metric, segment, query, k, found)
+    ranked = sorted((-distance, -number) for distance, number in found)
+    distances = np.array([distance for distance, _ in ranked], dtype=np.int64)
+    return np.ldexp(distances, -index.metric.fraction_bits), np.array([number for _, number in ranked], dtype=np.int64)
+
+
+def embed_document(metric: TreeMetric, words: Sequence[int], weights: Sequence[float]) -> dict[int, int]:
+    """Embed one document in units of the metric's resolution.
+
+    Parameters
+    ----------
+    metric : TreeMetric
+        Trees and word masses.
+    words : sequence of int
+        Ascending.
+    weights : sequence of float
+        Counts.
+
+    Returns
+    -------
+    dict of int to int
+        The value of each feature that is not zero; empty for a document without a known word.
+
+    Examples
+    --------
+    >>> from treewass import TreeMetric
+    >>> from treewass.trees import star_tree
+    >>> embed_document(TreeMetric(star_tree(2), fraction_bits=3), [0, 1], [1.0, 3.0])
+    {0: 2, 1: 6}
+    """
+    embedded: dict[int, int] = {}
+    first = 0
+    for tree, factors in zip(metric.trees, metric.scaled_masses, strict=True):
+        sums: dict[int, int] = {}
+        for word, mass in _share_mass(words, [w * float(factors[n]) for n, w in zip(words, weights, strict=True)]):
+            node = int(tree.word_nodes[word])
+            while node:
+                sums[node - 1] = sums.get(node - 1, 0) + mass
+                node = int(tree.parents[node])
+            sums[tree.n_nodes - 1 + word] = mass
+        lengths = np.concatenate([tree.edge_lengths[1:], tree.leaf_lengths])[list(sums)]
+        masses = np.array(list(sums.values()), dtype=np.int64)
+        units = np.rint(masses * np.ldexp(lengths, metric.fraction_bits - MASS_BITS)).astype(np.int64).tolist()
+        embedded.update({first + feature: value for feature, value in zip(sums, units, strict=True) if value})
+        first += tree.n_nodes - 1 + tree.n_words
+    return embedded
+
+
+def _share_mass(words: Sequence[int], weights: list[float]) -> list[tuple[int, int]]:
+    """Turn weights into whole masses that add up exactly; what rounding leaves over goes to the heaviest word."""
+    total = 0.0
+    for weight in weights:  # from left to right, as everywhere
+        total += weight
+    if total <= 0.0:
+        return []
+    masses = [round(weight / total * float(_WHOLE)) for weight in weights]
+    masses[masses.index(max(masses))] += _WHOLE - sum(masses)
+    return [(word, mass) for word, mass in zip(words, masses, strict=True) if mass]
+
+
+def _offer_segment(
+    metric: TreeMetric, segment: Segment, query: dict[int, int], k: int, found: list[tuple[int, int]]
+) -> None:
+    """Offer every document of a segment that may be among the k nearest."""
+    norm = sum(query.values())
+    keys = _keys(segment, query)
+    positions = segment.searchable
+    keys = keys[positions]
+    slack = len(query) << (segment.shift + 1) if segment.is_narrow else 0
+    if keys.size > k:
+        near = np.flatnonzero(keys <= np.partition(keys, k - 1)[k - 1] + slack)
+        keys, positions = keys[near], positions[near]
+    order = np.argsort(keys, kind="stable")
+    for key, position in zip(keys[order].tolist(), positions[order].tolist(), strict=True):
+        if len(found) == k and key + norm - slack > -found[0][0]:
+            break
+        distance = _exact_distance(metric, segment, position, query, norm) if slack else key + norm
+        entry = (-distance, -int(segment.ids[position]))
+        if len(found) < k:
+            heapq.heappush(found, entry)
+        else:
+            heapq.heappushpop(found, entry)
+
+
+def _keys(segment: Segment, query: dict[int, int]) -> NDArray[np.int64]:
+    """Compute each document's norm less twice what it shares with the query; no less than that if values lost bits."""
+    n_tiles, _, tile = segment.dense.shape
+    directory = segment.directory.reshape(-1, n_tiles)
+    bits = 16 if segment.is_narrow else 32
+    shared = np.zeros((n_tiles, tile), dtype=np.int64)
+    for feature, value in query.items():
+        narrowed = min(value >> segment.shift, 65535) if segment.is_narrow else value
+        for number, entry in enumerate(directory[feature].tolist()):
+            if entry < 0:
+                shared[number] += np.minimum(segment.dense[number, ~entry], narrowed)
+            elif count := entry & ((1 << COUNT_BITS) - 1):
+                start = entry >> COUNT_BITS
+                postings = segment.postings[start : start + count].astype(np.int64)
+                shared[number, postings >> bits] += np.minimum(postings & ((1 << bits) - 1), narrowed)
+    keys = segment.norms.astype(np.int64) - (shared.ravel() << (segment.shift + 1))
+    keys[segment.norms == ABSENT] = ABSENT
+    return keys
+
+
+def _exact_distance(metric: TreeMetric, segment: Segment, position: int, query: dict[int, int], norm: int) -> int:
+    """Embed a document from its words and compare it with the query, in units."""
+    span = slice(int(segment.document_bounds[position]), int(segment.document_bounds[position + 1]))
+    document = embed_document(metric, segment.words[span].tolist(), segment.weights[span].astype(float).tolist())
+    shared = sum(min(value, query[feature]) for feature, value in document.items() if feature in query)
+    return norm + sum(document.values()) - 2 * shared

@@ -1,0 +1,407 @@
+import json
+import re
+import shutil
+import subprocess
+import sys
+import threading
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+import treewass
+from treewass import DocumentModel
+from treewass.model import files
+from treewass.saving import describe_file, manifest_hash
+
+from .conftest import LABELS, TEXTS
+
+STORED = Path(__file__).parent / "stored"
+QUERIES = ["my cat sleeps", "a dog and a puppy", "wheels of a car"]
+
+
+def data_folder(folder):
+    return folder / json.loads((folder / "manifest.json").read_text("utf-8"))["data"]
+
+
+def every_file(folder):
+    return sorted(path for path in folder.rglob("*") if path.is_file() and path.name != "README.md")
+
+
+def seal(path, **changes):
+    """Write a manifest whose hash fits again."""
+    manifest = {**json.loads(path.read_text("utf-8")), **changes}
+    manifest["sha256"] = manifest_hash(manifest)
+    path.write_text(json.dumps(manifest), encoding="utf-8")
+
+
+def reseal(folder):
+    """Make all hashes of a model fit its files again, as one who means harm would."""
+    data = data_folder(folder)
+    index = json.loads((data / "index" / "manifest.json").read_text("utf-8"))
+    for old in list(index["files"]):
+        described = describe_file(data / "index" / old)
+        name = f"{described['sha256'][:32]}.safetensors"
+        (data / "index" / old).rename(data / "index" / name)
+        index["files"][name] = index["files"].pop(old) and described
+        index["metric"] = name if index["metric"] == old else index["metric"]
+        for segment in index["segments"]:
+            segment["file"] = name if segment["file"] == old else segment["file"]
+    (data / "index" / "manifest.json").write_text(json.dumps(index), encoding="utf-8")
+    seal(data / "index" / "manifest.json")
+    listed = json.loads((folder / "manifest.json").read_text("utf-8"))["files"]
+    seal(folder / "manifest.json", files={name: describe_file(data / name) for name in listed})
+
+
+def test_models_come_back_whole(fitted, folder):
+    loaded = DocumentModel.load(folder)
+    assert loaded.metric_ == fitted.metric_
+    assert loaded.words_ == fitted.words_
+    assert loaded.contents_.classes == fitted.contents_.classes
+    assert loaded.contents_.about == fitted.contents_.about
+    assert loaded.contents_.history == fitted.contents_.history
+    assert loaded.contents_.learner == fitted.contents_.learner
+    assert list(loaded.contents_.documents.texts) == TEXTS
+    np.testing.assert_array_equal(loaded.predict_proba(QUERIES), fitted.predict_proba(QUERIES))
+    assert loaded.search("a cat", 9) == fitted.search("a cat", 9)
+    loaded.save(folder)  # onto the files that it is mapped from
+    assert DocumentModel.load(folder).search("a cat", 9) == fitted.search("a cat", 9)
+    assert len(list(folder.glob("data-*"))) == 1
+
+
+def test_other_users_can_read_the_files(folder, tmp_path):
+    (tmp_path / "plain").write_text("as every new file")
+    expected = (tmp_path / "plain").stat().st_mode
+    assert {path.stat().st_mode for path in every_file(folder)} == {expected}
+
+
+def test_texts_of_all_kinds_come_back(tmp_path):
+    texts = ["", "naïve 🐈 \x00 \u2028 line", "日本語 テキスト", "a\r\nb\tc", "</script>" * 3, *TEXTS]
+    model = DocumentModel(n_neighbors=1)
+    with pytest.warns(treewass.EmptyDocumentWarning):
+        model.fit(texts, ["x"] * 5 + LABELS, titles=[""] * 4 + ["ti\ntle"] * 16)
+    model.save(tmp_path / "model")
+    loaded = DocumentModel.load(tmp_path / "model")
+    assert list(loaded.contents_.documents.texts) == texts
+    assert loaded.neighbor(4).title == "ti\ntle"
+    assert loaded.neighbor(0).title is None
+
+
+def test_any_flipped_byte_is_found(folder):
+    random = np.random.default_rng(0)
+    refused = 0
+    for path in every_file(folder):
+        whole = path.read_bytes()
+        for place in random.integers(0, len(whole), 50):
+            changed = bytearray(whole)
+            changed[place] ^= 1 << random.integers(0, 8)
+            path.write_bytes(changed)
+            if path.parent == folder and same_json(changed, whole):
+                continue
+            with pytest.raises(ValueError, match=r"damaged|cannot be read|describes something else|version"):
+                DocumentModel.load(folder)
+            refused += 1
+        path.write_bytes(whole)
+    assert refused > 300
+    DocumentModel.load(folder)
+
+
+def same_json(one, other):
+    """White space is free."""
+    try:
+        return json.loads(one) == json.loads(other)
+    except ValueError:
+        return False
+
+
+def test_truncated_and_missing_files_are_found(folder):
+    random = np.random.default_rng(1)
+    for path in every_file(folder):
+        whole = path.read_bytes()
+        for length in [0, len(whole) - 2, *random.integers(0, len(whole) - 1, 6)]:
+            path.write_bytes(whole[:length])
+            with pytest.raises(ValueError, match=r"damaged|cannot be read"):
+                DocumentModel.load(folder)
+        path.unlink()
+        with pytest.raises(ValueError, match=r"missing|has no manifest|cannot be read"):
+            DocumentModel.load(folder)
+        path.write_bytes(whole)
+
+
+def test_swapped_files_and_arrays_are_found(folder):
+    paths = every_file(folder)
+    for one in paths:
+        for other in paths:
+            if one < other and one.suffix == other.suffix:
+                first, second = one.read_bytes(), other.read_bytes()
+                one.write_bytes(second), other.write_bytes(first)
+                with pytest.raises(ValueError, match=r"damaged|describes something else"):
+                    DocumentModel.load(folder)
+                one.write_bytes(first), other.write_bytes(second)
+    for path in paths:
+        if path.suffix == ".safetensors":
+            whole, arrays = path.read_bytes(), load_file(path)
+            names = sorted(arrays)
+            for one, other in pairwise(names):
+                save_file({**arrays, one: arrays[other], other: arrays[one]}, path)
+                with pytest.raises(ValueError, match="damaged"):
+                    DocumentModel.load(folder)
+            path.write_bytes(whole)
+
+
+def change_arrays(folder, pattern, change):
+    for path in data_folder(folder).glob(pattern):
+        arrays = load_file(path)
+        if change(arrays):
+            save_file(arrays, path)
+            reseal(folder)
+            return
+    raise AssertionError("no file was changed")
+
+
+def put(name, place, value):
+    def change(arrays):
+        if name not in arrays:
+            return False
+        arrays[name] = arrays[name].copy()
+        arrays[name][place] = value
+        return True
+
+    return change
+
+
+def swap(one, other):
+    def change(arrays):
+        if one not in arrays:
+            return False
+        arrays[one], arrays[other] = arrays[other], arrays[one]
+        return True
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("pattern", "change", "message"),
+    [
+        ("index/*.safetensors", put("parents.0", 2, 5), "come after its parent"),
+        ("index/*.safetensors", put("parents.0", 1, 1), "come after its parent"),
+        ("index/*.safetensors", put("edge_lengths.0", 1, -1.0), "non-negative edge_lengths"),
+        ("index/*.safetensors", put("word_nodes.0", 0, 9999), "nodes between"),
+        ("index/*.safetensors", swap("parents.0", "word_nodes.0"), "Expected"),
+        ("index/*.safetensors", swap("leaf_lengths.0", "edge_lengths.0"), "Expected"),
+        ("index/*.safetensors", put("words", 0, 10**6), "words from 0"),
+        ("index/*.safetensors", put("weights", 0, np.nan), "finite weights"),
+        ("documents*", put("codes", 0, 3), "class numbers from 0 to 2"),
+        ("documents*", put("codes", 0, -1), "class numbers from 0 to 2"),
+        ("documents*", put("ids", 0, 7), "the ids that the index has"),
+        ("documents*", swap("codes", "ids"), "ids and class numbers"),
+        ("texts*", put("text_bounds", 1, -5), "bounds of texts"),
+        ("texts*", put("text_bounds", 1, 10**9), "bounds of texts"),
+        ("texts*", put("text_bytes", 3, 0xFF), "as UTF-8"),
+        ("texts*", swap("text_bounds", "text_bytes"), "bytes and bounds"),
+        ("texts*", lambda arrays: arrays.pop("title_bounds", None) is not None, "texts and titles"),
+    ],
+)
+def test_invariants_hold_whatever_the_hashes_say(folder, pattern, change, message):
+    change_arrays(folder, pattern, change)
+    with pytest.raises(ValueError, match=message):
+        DocumentModel.load(folder)
+
+
+def leaves(value, path=()):
+    """Every place in a JSON value."""
+    yield path
+    entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, entry in entries:
+        yield from leaves(entry, (*path, key))
+
+
+@pytest.mark.filterwarnings("ignore::treewass.EmptyDocumentWarning")
+def test_settings_of_any_kind_are_refused_or_work(folder):
+    path = data_folder(folder) / "settings.json"
+    settings = json.loads(path.read_text("utf-8"))
+    random = np.random.default_rng(0)
+    strange = [None, True, -1, 0, 2, 1e308, -0.5, "", "x", [], [1], ["a", "b", "c"], {}, {"kind": 1}, 10**30]
+    refused = 0
+    places = [place for place in leaves(settings) if place and place[0] != "history"]
+    for _ in range(200):
+        place, value = places[random.integers(len(places))], strange[random.integers(len(strange))]
+        changed = json.loads(json.dumps(settings))
+        target = changed
+        for key in place[:-1]:
+            target = target[key]
+        target[place[-1]] = value
+        path.write_text(json.dumps(changed), encoding="utf-8")
+        reseal(folder)
+        try:
+            loaded = DocumentModel.load(folder)
+        except ValueError:
+            refused += 1
+        else:
+            assert np.isfinite(loaded.predict_proba(QUERIES)).all()
+            loaded.search("cat", 3)
+            loaded.save(folder.parent / "again")
+    assert refused > 60
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"a": NaN}', "{", "[]", "3", '"x"', "\ud800"])
+def test_json_of_any_kind_is_refused(folder, text):
+    for name in ("settings.json", "vocabulary.json"):
+        path = data_folder(folder) / name
+        whole = path.read_bytes()
+        path.write_bytes(text.encode("utf-8", "surrogatepass"))
+        reseal(folder)
+        with pytest.raises(ValueError, match=r"Expected|cannot be"):
+            DocumentModel.load(folder)
+        path.write_bytes(whole)
+    (folder / "manifest.json").write_bytes(text.encode("utf-8", "surrogatepass"))
+    with pytest.raises(ValueError, match=r"Expected"):
+        DocumentModel.load(folder)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"version": 2}, r"format version 1, got version 2 .*written by treewass"),
+        ({"version": None}, "got version None"),
+        ({"format": "treewass index"}, "describes something else"),
+        ({"data": "../elsewhere"}, "list the files"),
+        ({"data": "data-" + "0" * 32}, "missing"),
+        ({"files": {}}, "list the files"),
+        ({"files": {"../../secret": {"bytes": 1, "sha256": ""}}}, "list the files"),
+        ({"files": 3}, "list the files"),
+    ],
+)
+def test_manifests_of_another_kind_are_refused(folder, changes, message):
+    seal(folder / "manifest.json", **changes)
+    with pytest.raises(ValueError, match=message):
+        DocumentModel.load(folder)
+
+
+def test_folders_without_a_model_are_refused(fitted, tmp_path):
+    with pytest.raises(ValueError, match="there is none at"):
+        DocumentModel.load(tmp_path / "nothing")
+    with pytest.raises(ValueError, match=r"no manifest\.json"):
+        DocumentModel.load(tmp_path)
+    (tmp_path / "letter.txt").write_text("mine")
+    with pytest.raises(ValueError, match=r"holds other files: \['letter\.txt'\]"):
+        fitted.save(tmp_path)
+    (tmp_path / "manifest.json").write_text('{"format": "another"}')
+    with pytest.raises(ValueError, match="nothing is written"):
+        fitted.save(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["letter.txt", "manifest.json"]
+
+
+def test_a_failed_save_leaves_the_old_model(fitted, folder, monkeypatch):
+    def fail(*_):
+        raise OSError("no space left")
+
+    before = {path: path.read_bytes() for path in every_file(folder)}
+    monkeypatch.setattr(files, "write_tensors", fail)
+    with pytest.raises(OSError, match="no space left"):
+        fitted.save(folder)
+    assert {path: path.read_bytes() for path in every_file(folder)} == before
+
+
+KILLING = """
+import os, random, signal, sys, time
+from treewass import DocumentModel
+first, second, target = sys.argv[1:]
+models = [DocumentModel.load(first), DocumentModel.load(second)]
+models[0].save(target)
+start = time.perf_counter()
+models[1].save(target)
+duration = time.perf_counter() - start
+chance, sizes = random.Random(0), []
+for number in range(40):
+    child = os.fork()
+    if not child:
+        while True:
+            for model in models:
+                model.save(target)
+    time.sleep(chance.uniform(0, 2.5 * duration))
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    sizes.append(len(DocumentModel.load(target).index_))
+models[0].save(target)
+left = sorted(name.split("-")[0] for name in os.listdir(target) if not name.startswith(".treewass-"))
+sys.stdout.write(f"{sizes.count(15)} {sizes.count(18)} {len(sizes)} {left}")
+"""
+
+
+def test_a_save_killed_at_any_moment_leaves_a_whole_model(fitted, folder, tmp_path):
+    other = DocumentModel.load(folder)
+    other.add(["a cat", "a dog", "a car"], ["cat", "dog", "car"])
+    other.save(tmp_path / "other")
+    command = [
+        sys.executable,
+        "-W",
+        "ignore",
+        "-c",
+        KILLING,
+        str(folder),
+        str(tmp_path / "other"),
+        str(tmp_path / "target"),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    old, new, rounds, left = re.fullmatch(r"(\d+) (\d+) (\d+) (.*)", done.stdout).groups()
+    assert int(old) + int(new) == int(rounds) == 40
+    assert min(int(old), int(new)) > 5
+    assert left == "['README.md', 'data', 'manifest.json']"
+
+
+def test_threads_that_save_and_load_at_once_see_whole_models(fitted, folder):
+    other = DocumentModel.load(folder)
+    other.add(["a cat"], ["cat"])
+    sizes, failures, done = set(), [], threading.Event()
+
+    def save(model):
+        for _ in range(6):
+            model.save(folder)
+
+    def load():
+        while not done.is_set():
+            try:
+                sizes.add(len(DocumentModel.load(folder).index_))
+            except ValueError as error:
+                failures.append(error)
+
+    savers = [threading.Thread(target=save, args=(model,)) for model in (fitted, other)]
+    reader = threading.Thread(target=load)
+    for thread in [reader, *savers]:
+        thread.start()
+    for thread in savers:
+        thread.join()
+    done.set()
+    reader.join()
+    assert not failures
+    assert sizes <= {15, 16}
+
+
+def test_the_card_tells_what_the_model_is(folder):
+    card = (folder / "README.md").read_text("utf-8")
+    for piece in (
+        "15 documents in 3 classes",
+        "| cat | 5 |",
+        "ProfileTreeWasserstein",
+        treewass.__version__,
+        "Not measured",
+    ):
+        assert piece in card
+
+
+@pytest.mark.parametrize("version", sorted(path.name for path in STORED.glob("v*")))
+def test_stored_models_of_every_version_are_read(version, tmp_path):
+    """What an earlier version wrote must be read for ever, and answer as it did."""
+    shutil.copytree(STORED / version / "model", tmp_path / "model")
+    expected = json.loads((STORED / version / "answers.json").read_text("utf-8"))
+    for compiled in (True, False):
+        model = DocumentModel.load(tmp_path / "model", compiled=compiled)
+        np.testing.assert_allclose(model.predict_proba(expected["queries"]), expected["probabilities"], rtol=1e-12)
+        for query, neighbors in zip(expected["queries"], expected["neighbors"], strict=True):
+            found = model.search(query, len(neighbors))
+            assert [[n.id, n.distance, n.label, n.title, n.text] for n in found] == neighbors
+    model.update(["a dog and a cat"], ["dog"])

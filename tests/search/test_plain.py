@@ -1,0 +1,114 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from treewass import TreeIndex, TreeMetric
+from treewass.documents import make_documents
+from treewass.search import segments
+from treewass.search.contents import documents_of, moved_index
+from treewass.search.embedding import embed_units
+from treewass.search.plain import embed_document, nearest_documents
+from treewass.trees import star_tree
+
+
+def random_metric(n_words, n_components, seed):
+    from treewass import Tree
+
+    random = np.random.default_rng(seed)
+    trees = []
+    for _ in range(n_components):
+        parents = [-1] + [int(random.integers(0, node)) for node in range(1, 9)]
+        lengths = random.random(9), random.random(n_words)
+        trees.append(Tree(parents, lengths[0], random.integers(0, 9, n_words), lengths[1]))
+    masses = random.random((n_components, n_words))
+    masses[:, 0] = 0
+    return TreeMetric(trees, masses)
+
+
+def arrays(row):
+    words = np.flatnonzero(row)
+    return words.tolist(), np.asarray(row, dtype=float)[words].tolist()
+
+
+@settings(max_examples=30)
+@given(seed=st.integers(0, 10**6), n_components=st.integers(1, 2), k=st.integers(1, 30), narrow=st.booleans())
+def test_answers_are_those_of_the_compiled_search(seed, n_components, k, narrow):
+    random = np.random.default_rng(seed)
+    metric = random_metric(12, n_components, seed)
+    with pytest.MonkeyPatch.context() as patch:
+        if narrow:
+            patch.setattr(segments, "WIDE_LIMIT", 5)
+        index = TreeIndex(metric)
+        documents = random.integers(0, 3, (70, 12)) * random.choice([1.0, 0.37], (70, 12))
+        documents[:, 1] += 0.5
+        index.add(documents[:40])
+        index.add(documents[40:])
+        index.remove(random.choice(70, 20, replace=False))
+    for query in random.integers(0, 3, (3, 12)) + np.eye(12)[1]:
+        distances, ids = nearest_documents(index, *arrays(query), k)
+        expected = index.search(query[None], k)
+        np.testing.assert_array_equal(distances, expected[0][0])
+        np.testing.assert_array_equal(ids, expected[1][0])
+
+
+def test_answers_agree_on_many_tiles_in_sixteen_bits(monkeypatch):
+    monkeypatch.setattr(segments, "TILE", 1024)
+    monkeypatch.setattr(segments, "WIDE_LIMIT", 2000)
+    counts, _ = make_documents(5000, n_words=300, words_per_document=12, n_classes=4, random_state=0)
+    index = TreeIndex(random_metric(300, 1, 0))
+    index.add(counts)
+    assert index._snapshot.segments[0].is_narrow
+    queries = counts[:20].toarray()
+    expected = index.search(queries, 19)
+    for row, query in enumerate(queries):
+        distances, ids = nearest_documents(index, *arrays(query), 19)
+        np.testing.assert_array_equal(distances, expected[0][row])
+        np.testing.assert_array_equal(ids, expected[1][row])
+
+
+@settings(max_examples=30)
+@given(seed=st.integers(0, 10**6), n_components=st.integers(1, 2))
+def test_embedding_is_the_compiled_one(seed, n_components):
+    random = np.random.default_rng(seed)
+    metric = random_metric(12, n_components, seed)
+    row = random.integers(0, 4, 12) * random.random(12)
+    embedded = embed_units(metric, row[None])
+    expected = dict(zip(embedded.indices.tolist(), embedded.data.tolist(), strict=True))
+    assert embed_document(metric, *arrays(row)) == expected
+
+
+def test_a_query_without_a_known_word_has_no_neighbours():
+    index = TreeIndex(TreeMetric(star_tree(3), masses=[1, 1, 0]))
+    index.add([[1, 0, 0]])
+    distances, ids = nearest_documents(index, [2], [1.0], 5)
+    assert distances.size == ids.size == 0
+
+
+def test_documents_come_out_as_they_went_in():
+    random = np.random.default_rng(0)
+    index = TreeIndex(TreeMetric(star_tree(5)))
+    documents = random.integers(0, 4, (60, 5)).astype(float) + np.eye(60, 5)
+    documents[:, 0] += 1
+    index.add(documents[:50])
+    index.add(documents[50:], ids=np.arange(100, 110))
+    index.remove([3, 4, 105])
+    kept = np.setdiff1d(np.arange(60), [3, 4, 55])
+    np.testing.assert_array_equal(documents_of(index).toarray(), documents[kept])
+    np.testing.assert_array_equal(documents_of(index, [104, 0, 7]).toarray(), documents[[54, 0, 7]])
+    assert documents_of(index, []).shape == (0, 5)
+    with pytest.raises(ValueError, match="105"):
+        documents_of(index, [105])
+    assert 104 in index
+    assert not {105, 3, 60, "104", 104.0} & {number for number in (105, 3, 60, "104", 104.0) if number in index}
+
+
+def test_a_moved_index_gives_no_id_again():
+    index = TreeIndex(TreeMetric(star_tree(2)))
+    index.add([[1, 0], [0, 1], [1, 1]])
+    index.remove([2])
+    moved = moved_index(index, TreeMetric(star_tree(3)))
+    np.testing.assert_array_equal(moved.ids, [0, 1])
+    assert moved.add([[0, 0, 1]]).tolist() == [3]
+    index.remove([0, 1])
+    assert moved_index(index, TreeMetric(star_tree(3))).add([[0, 0, 1]]).tolist() == [3]
