@@ -1,0 +1,165 @@
+"""Running a service: one process, or several that share the mapped files of one model."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import socket
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from treewass.exceptions import EmptyDocumentWarning
+from treewass.serve.journal_files import serving, sharing
+from treewass.serve.live_model import LiveModel, fold_journal
+from treewass.serve.settings import Settings
+
+if TYPE_CHECKING:
+    from treewass.serve.request_log import RequestLog
+
+__all__ = ["run_service"]
+
+_LOGGER = logging.getLogger("treewass.serve")
+_BACKLOG = 2048
+_SHUTDOWN_SECONDS = 10
+_DESCRIPTORS = 65_536
+
+
+def run_service(
+    folder: str | Path,
+    settings: Settings,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    workers: int = 1,
+    announce: Callable[[str], None] | None = None,
+) -> None:
+    """Serve a model until a signal says to stop; then fold the writes since the start into its folder.
+
+    Parameters
+    ----------
+    folder : path-like
+        The model's folder.
+    settings : Settings
+        Who may read and write.
+    host : str, default="127.0.0.1"
+        Where to listen.
+    port : int, default=8000
+        0 for any that is free.
+    workers : int, default=1
+        Processes. They share one mapped index, and follow each other's writes.
+    announce : callable, optional
+        Called with the address once it listens.
+
+    Raises
+    ------
+    ValueError
+        If there is no sound model, or another service runs on it.
+    OSError
+        If the address cannot be had.
+    """
+    from treewass.extras import require
+
+    require("fastapi", purpose="The service", extra="serve")
+    uvicorn = require("uvicorn", purpose="The service", extra="serve")
+    path = Path(folder)
+    _prepare_process()
+    with serving(path), _listen(host, port) as listener:
+        fold_journal(path)
+        make = partial(_sole_app if workers == 1 else _worker_app, path, settings)
+        config = uvicorn.Config(make, **_server_settings(), workers=workers)
+        if announce is not None:
+            name = f"[{host}]" if ":" in host else host
+            announce(f"http://{name}:{listener.getsockname()[1]}")
+        before = [(number, signal.signal(number, _ignore)) for number in (signal.SIGINT, signal.SIGTERM)]
+        try:
+            if workers == 1:
+                uvicorn.Server(config).run([listener])
+            else:
+                from uvicorn.supervisors import Multiprocess
+
+                Multiprocess(config, [listener]).run()
+        finally:
+            for number, handler in before:
+                signal.signal(number, handler)
+        _LOGGER.info("stopped; %d writes folded into the model", fold_journal(path))
+
+
+def _ignore(*_: object) -> None:
+    """Take a signal that uvicorn has handled and raises again."""
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    return socket.create_server((host, port), family=family, backlog=_BACKLOG)
+
+
+def _server_settings() -> dict[str, Any]:
+    from treewass.serve.connections import PatientProtocol
+
+    return {
+        "factory": True,
+        "http": PatientProtocol,
+        "ws": "none",
+        "lifespan": "on",
+        "log_config": None,
+        "access_log": False,
+        "server_header": False,
+        "proxy_headers": False,
+        "backlog": _BACKLOG,
+        "timeout_graceful_shutdown": _SHUTDOWN_SECONDS,
+    }
+
+
+def _prepare_process() -> None:
+    """Log to standard error; say nothing of texts without a known word; allow as many connections as the system does."""
+    logging.basicConfig(format="%(asctime)s %(message)s", level=logging.INFO)
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)
+    warnings.simplefilter("ignore", EmptyDocumentWarning)  # answers tell
+    with suppress(ImportError, ValueError, OSError):
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = _DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, _DESCRIPTORS)
+        if soft != resource.RLIM_INFINITY and soft < wanted:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def _sole_app(folder: Path, settings: Settings) -> RequestLog:
+    return _warm_app(LiveModel(folder), settings)
+
+
+def _worker_app(folder: Path, settings: Settings) -> RequestLog:
+    """Make the application of one of several processes, which ends with the process that started it."""
+    _prepare_process()
+    signal.signal(signal.SIGINT, _ignore)  # of a terminal: the parent passes on that it is over
+    lock = sharing(folder)
+    lock.__enter__()  # until the process ends, however it ends
+    _LOCKS.append(lock)
+    threading.Thread(target=_follow_parent, args=(os.getppid(),), daemon=True).start()
+    return _warm_app(LiveModel(folder, alone=False), settings)
+
+
+_LOCKS: list[Any] = []
+
+
+def _follow_parent(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _warm_app(live: LiveModel, settings: Settings) -> RequestLog:
+    """Make the application and have it search once, which loads the compiled loops."""
+    from treewass.serve.answers import search_texts
+    from treewass.serve.application import create_app
+
+    held = live.current()
+    search_texts(held, [held.counter.words[0]], 1, highlight=False)
+    return create_app(live, settings)
