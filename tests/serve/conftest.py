@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 
-import httpx
+import httpx2
 import pytest
 
 from treewass import DocumentModel
@@ -36,8 +36,7 @@ def folder(fitted, tmp_path):
 def live(folder):
     model = LiveModel(folder)
     yield model
-    with contextlib.suppress(OSError):  # closed already
-        model.close()
+    model.close()
 
 
 @pytest.fixture
@@ -79,7 +78,7 @@ def running(folder, *options, token=TOKEN):
         line = process.stdout.readline()
         found = re.search(r"http://\S+:\d+", line)
         assert found, f"{line}{process.communicate(timeout=10)[1]}"
-        with httpx.Client(base_url=found[0], headers={"Authorization": f"Bearer {token}"}, timeout=30) as client:
+        with httpx2.Client(base_url=found[0], headers={"Authorization": f"Bearer {token}"}, timeout=30) as client:
             yield process, client
     finally:
         if process.poll() is None:

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treewass.serve.journal import Journal
@@ -54,6 +54,7 @@ def test_zeros_at_the_end_are_left_out(journal):
     assert reopened(journal.path)[0] == RECORDS
 
 
+@settings(max_examples=30)
 @given(st.data())
 def test_damage_before_whole_records_is_never_taken_for_a_crash(data):
     import tempfile

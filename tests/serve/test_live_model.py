@@ -176,8 +176,8 @@ def test_readers_see_whole_writes_and_their_own(folder):
     other.close()
 
 
-@settings(max_examples=15)
-@given(st.lists(st.tuples(st.sampled_from(["add", "remove", "open", "fold"]), st.integers(0, 30)), max_size=12))
+@settings(max_examples=6)
+@given(st.lists(st.tuples(st.sampled_from(["add", "remove", "open", "fold"]), st.integers(0, 30)), max_size=8))
 def test_any_sequence_ends_as_a_model_without_a_journal_would(fitted, tmp_path_factory, steps):
     folder = tmp_path_factory.mktemp("any") / "model"
     fitted.save(folder)

@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import Any
 
 import anyio.to_thread
-from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
@@ -57,9 +57,7 @@ def create_app(live: LiveModel, settings: Settings | None = None) -> RequestLog:
         redirect_slashes=False,
     )
     log = RequestLog(Guard(api, settings))
-    router = APIRouter(prefix="/api")
-    add_endpoints(router, live, settings, log)
-    api.include_router(router)
+    add_endpoints(api, live, settings, log)
     _add_pages(api)
     api.add_exception_handler(RequestValidationError, _explain_validation)
     api.add_exception_handler(HTTPException, _explain_refusal)

@@ -7,7 +7,7 @@ import os
 import time
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fastapi import APIRouter, Depends, HTTPException, Path, Query, Security
+from fastapi import APIRouter, Depends, FastAPI, HTTPException, Path, Query, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 import treewass
@@ -70,13 +70,13 @@ _NO_BRANCH: _Responses = {404: {"model": Problem, "description": "There is no su
 _KEY_USED: _Responses = {409: {"model": Problem, "description": "The key was used for other documents."}}
 
 
-def add_endpoints(router: APIRouter, live: LiveModel, settings: Settings, log: RequestLog) -> None:
-    """Add all endpoints to a router.
+def add_endpoints(api: FastAPI, live: LiveModel, settings: Settings, log: RequestLog) -> None:
+    """Add all endpoints, below ``/api``.
 
     Parameters
     ----------
-    router : APIRouter
-        For paths below ``/api``.
+    api : FastAPI
+        The application.
     live : LiveModel
         What is served.
     settings : Settings
@@ -85,15 +85,15 @@ def add_endpoints(router: APIRouter, live: LiveModel, settings: Settings, log: R
         The counts of requests.
     """
     reader, writer = _Doorkeeper(settings, settings.protect_reads), _Doorkeeper(settings, True)
-    reads = APIRouter(dependencies=[Depends(reader)], responses=_REFUSED)
-    writes = APIRouter(dependencies=[Depends(writer)], responses=_REFUSED)
+    reads = APIRouter(prefix="/api", dependencies=[Depends(reader)], responses=_REFUSED)
+    writes = APIRouter(prefix="/api", dependencies=[Depends(writer)], responses=_REFUSED)
     _add_questions(reads, live)
     _add_views(reads, live, settings, log)
     _add_writes(writes, live)
-    router.include_router(reads)
-    router.include_router(writes)
+    api.include_router(reads)
+    api.include_router(writes)
 
-    @router.get("/health", tags=["service"])
+    @api.get("/api/health", tags=["service"])
     def health() -> Health:
         """Say that the service answers; needs no token."""
         return Health(status="ok", version=treewass.__version__)

@@ -158,8 +158,10 @@ class Journal:
             os.fsync(self._descriptor)
 
     def close(self) -> None:
-        """Close the file."""
-        os.close(self._descriptor)
+        """Close the file; once is enough."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
 
     def _refuse_damage(self, data: bytes, place: int, start: int) -> None:
         """Tell a record that a crash cut short, which no other follows, from damage."""
