@@ -4,6 +4,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 
 import httpx2
 import pytest
@@ -71,20 +72,27 @@ def running(folder, *options, token=TOKEN):
     if token:
         environment["TREEWASS_TOKEN"] = token
     command = [sys.executable, "-m", "treewass", "serve", str(folder), "--port", "0", *options]
-    process = subprocess.Popen(
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8"
-    )
+    log = tempfile.TemporaryFile("w+", encoding="utf-8")  # a pipe that nobody reads would stop it
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=log, encoding="utf-8")
     try:
         line = process.stdout.readline()
         found = re.search(r"http://\S+:\d+", line)
-        assert found, f"{line}{process.communicate(timeout=10)[1]}"
-        with httpx2.Client(base_url=found[0], headers={"Authorization": f"Bearer {token}"}, timeout=30) as client:
+        assert found, f"{line}{content(log)}"
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        with httpx2.Client(base_url=found[0], headers=headers, timeout=30) as client:
             yield process, client
     finally:
         if process.poll() is None:
             process.send_signal(signal.SIGTERM)
         try:
-            process.log = process.communicate(timeout=30)[1]
+            process.communicate(timeout=30)
         except subprocess.TimeoutExpired:
             process.kill()
             raise
+        process.log = content(log)
+        log.close()
+
+
+def content(file):
+    file.seek(0)
+    return file.read()

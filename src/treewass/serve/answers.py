@@ -77,26 +77,31 @@ def search_texts(held: Contents, texts: Sequence[str], k: int, highlight: bool) 
     if rows.size:
         distances, ids = held.index.search(counts[rows], k)
         for row, near, numbers in zip(rows.tolist(), distances.tolist(), ids.tolist(), strict=True):
-            query = counts[[row]] if highlight else None
-            found = [describe_document(held, n, d) for n, d in zip(numbers, near, strict=True)]
-            results[row].neighbors = [_neighbor(held, neighbor, query) for neighbor in found]
+            views = [_neighbor(describe_document(held, n, d)) for n, d in zip(numbers, near, strict=True)]
+            results[row].neighbors = views
+            if highlight:
+                _highlight(held, counts[[row]], views)
     return results
 
 
-def _neighbor(held: Contents, neighbor: Neighbor, query: csr_array | None) -> NeighborView:
-    """Show a document that was found; with the words that bring it near a query, if there is one."""
-    view = NeighborView(
+def _highlight(held: Contents, query: csr_array, views: Sequence[NeighborView]) -> None:
+    """Mark the words that bring documents near a query."""
+    documents = documents_of(held.index, [view.id for view in views])
+    for place, view in enumerate(views):
+        weights = near_words(held, query, documents[[place]])
+        view.pieces = pieces(held, view.text, weights, faintest=0.1)
+        view.words = top_words(weights)
+
+
+def _neighbor(neighbor: Neighbor) -> NeighborView:
+    """Show a document that was found."""
+    return NeighborView(
         id=neighbor.id,
         distance=neighbor.distance,
         label=neighbor.label,
         title=neighbor.title,
         text=cut(neighbor.text),
     )
-    if query is not None:
-        weights = near_words(held, query, documents_of(held.index, [neighbor.id]))
-        view.pieces = pieces(held, view.text, weights)
-        view.words = top_words(weights)
-    return view
 
 
 def predict_text(held: Contents, text: str, explain: bool) -> Prediction:
@@ -119,7 +124,7 @@ def predict_text(held: Contents, text: str, explain: bool) -> Prediction:
         rival=reasons.rival,
         words=[Word(word=word.word, weight=word.support) for word in reasons.words],
         pieces=pieces(held, text, {word.word: word.support for word in reasons.words}),
-        neighbors=[_neighbor(held, neighbor, None) for neighbor in reasons.neighbors],
+        neighbors=[_neighbor(neighbor) for neighbor in reasons.neighbors],
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -37,7 +38,7 @@ def create_app(live: LiveModel, settings: Settings | None = None) -> RequestLog:
     Parameters
     ----------
     live : LiveModel
-        The model; closed when the application shuts down.
+        The model; closed by whoever opened it.
     settings : Settings, optional
         Who may read and write; by default anyone may read and nobody write.
 
@@ -51,7 +52,8 @@ def create_app(live: LiveModel, settings: Settings | None = None) -> RequestLog:
         title="treewass",
         version=treewass.__version__,
         description=_DESCRIPTION,
-        lifespan=partial(_lifespan, live),
+        lifespan=_lifespan,
+        openapi_url=None,
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
@@ -59,6 +61,7 @@ def create_app(live: LiveModel, settings: Settings | None = None) -> RequestLog:
     log = RequestLog(Guard(api, settings))
     add_endpoints(api, live, settings, log)
     _add_pages(api)
+    _add_description(api)
     api.add_exception_handler(RequestValidationError, _explain_validation)
     api.add_exception_handler(HTTPException, _explain_refusal)
     api.add_exception_handler(Exception, _explain_failure)
@@ -66,10 +69,9 @@ def create_app(live: LiveModel, settings: Settings | None = None) -> RequestLog:
 
 
 @asynccontextmanager
-async def _lifespan(live: LiveModel, _: FastAPI) -> AsyncIterator[None]:
+async def _lifespan(_: FastAPI) -> AsyncIterator[None]:
     anyio.to_thread.current_default_thread_limiter().total_tokens = min(_MOST_THREADS, 2 * (os.cpu_count() or 1))
     yield
-    live.close()
 
 
 def _add_pages(api: FastAPI) -> None:
@@ -83,6 +85,13 @@ def _add_pages(api: FastAPI) -> None:
             api.add_api_route(
                 paths.get(entry.name, f"/{entry.name}"), answer, methods=["GET", "HEAD"], include_in_schema=False
             )
+
+
+def _add_description(api: FastAPI) -> None:
+    """Serve the OpenAPI description, made once."""
+    content = json.dumps(api.openapi(), ensure_ascii=False).encode()
+    answer = partial(_page, content, "application/json")
+    api.add_api_route("/openapi.json", answer, methods=["GET", "HEAD"], include_in_schema=False)
 
 
 def _page(content: bytes, kind: str) -> Response:

@@ -17,7 +17,8 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-_MOST_REQUESTS = 256  # at a time; more are turned away at once instead of waiting without end
+_MOST_REQUESTS = 256  # being answered at a time; more are turned away at once instead of waiting without end
+_MOST_BUFFERED = 50 * MOST_BYTES  # of bodies at a time
 _BODY_SECONDS = 20.0
 _HEADERS = [
     (
@@ -55,7 +56,8 @@ class Guard:
     def __init__(self, application: Application, settings: Settings) -> None:
         self._application = application
         self._settings = settings
-        self.n_running = 0
+        self._n_running = 0
+        self._n_buffered = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or pass it on."""
@@ -68,49 +70,56 @@ class Guard:
                 message = {**message, "headers": [*message.get("headers", []), *_HEADERS]}
             await send(message)
 
-        self.n_running += 1
+        chunks: list[bytes] = []
         try:
             self._check(scope)
-            body = await _read_body(scope, receive)
-            await self._application(scope, _replay(body, receive), send_with_headers)
+            await self._read_body(scope, receive, chunks)
+            await self._pass_on(scope, _replay(b"".join(chunks), receive), send_with_headers)
         except _RefusedError as refusal:
             await _answer(refusal, send_with_headers)
         finally:
-            self.n_running -= 1
+            self._n_buffered -= sum(map(len, chunks))
 
     def _check(self, scope: Scope) -> None:
         """Refuse what can be refused before the body has been read."""
         headers = dict(scope["headers"])
         if self._settings.host_names and _host_name(headers.get(b"host", b"")) not in self._settings.host_names:
             raise _RefusedError(421, f"This service answers to {', '.join(self._settings.host_names)} only.")
-        if self.n_running > _MOST_REQUESTS:
-            raise _RefusedError(503, "Too many requests at a time; try again soon.", (b"retry-after", b"1"))
         length = headers.get(b"content-length", b"0")
         if not length.isdigit() or int(length[:20]) > MOST_BYTES:
             raise _too_large()
 
+    async def _read_body(self, scope: Scope, receive: Receive, chunks: list[bytes]) -> None:
+        """Read a body up to the limit, in bounded time; a request without one is not waited for."""
+        headers = dict(scope["headers"])
+        more = b"content-length" in headers or b"transfer-encoding" in headers
+        size = 0
+        try:
+            async with asyncio.timeout(_BODY_SECONDS):
+                while more:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        raise _RefusedError(400, "The body ended too early.")
+                    chunks.append(message.get("body", b""))
+                    more = message.get("more_body", False)
+                    size += len(chunks[-1])
+                    self._n_buffered += len(chunks[-1])
+                    if size > MOST_BYTES:
+                        raise _too_large()
+                    if self._n_buffered > _MOST_BUFFERED:
+                        raise _too_busy()
+        except TimeoutError:
+            sentence = f"The body took more than {_BODY_SECONDS:.0f} seconds."
+            raise _RefusedError(408, sentence, (b"connection", b"close")) from None
 
-async def _read_body(scope: Scope, receive: Receive) -> bytes:
-    """Read a body up to the limit, in bounded time; a request without one is not waited for."""
-    headers = dict(scope["headers"])
-    if b"content-length" not in headers and b"transfer-encoding" not in headers:
-        return b""
-    chunks: list[bytes] = []
-    size, more = 0, True
-    try:
-        async with asyncio.timeout(_BODY_SECONDS):
-            while more:
-                message = await receive()
-                if message["type"] == "http.disconnect":
-                    raise _RefusedError(400, "The body ended too early.")
-                chunks.append(message.get("body", b""))
-                size += len(chunks[-1])
-                more = message.get("more_body", False)
-                if size > MOST_BYTES:
-                    raise _too_large()
-    except TimeoutError:
-        raise _RefusedError(408, f"The body took more than {_BODY_SECONDS:.0f} seconds.", (b"connection", b"close")) from None
-    return b"".join(chunks)
+    async def _pass_on(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._n_running >= _MOST_REQUESTS:
+            raise _too_busy()
+        self._n_running += 1
+        try:
+            await self._application(scope, receive, send)
+        finally:
+            self._n_running -= 1
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
@@ -132,6 +141,10 @@ async def _answer(refusal: _RefusedError, send: Send) -> None:
 
 def _too_large() -> _RefusedError:
     return _RefusedError(413, f"Expected a body of at most {MOST_BYTES} bytes.", (b"connection", b"close"))
+
+
+def _too_busy() -> _RefusedError:
+    return _RefusedError(503, "Too many requests at a time; try again soon.", (b"retry-after", b"1"))
 
 
 def _host_name(header: bytes) -> str:

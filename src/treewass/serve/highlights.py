@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 __all__ = ["LONGEST_EXCERPT", "cut", "near_words", "pair_weights", "pieces", "top_words"]
 
 LONGEST_EXCERPT = 600  # characters of a text in a list
-_FAINTEST = 0.02  # of the strongest word; what is weaker is not marked
 _MOST_WORDS = 8
 
 
@@ -51,7 +50,7 @@ def _add_weights(held: Contents, plan: TransportPlan, farthest: float, weights: 
     for target, mass, distance in zip(
         plan.targets.tolist(), plan.masses.tolist(), plan.distances.tolist(), strict=True
     ):
-        nearness = 1.0 if distance == 0 else 1.0 - distance / farthest
+        nearness = 1.0 if distance == 0 else (1.0 - distance / farthest) ** 2
         if nearness > 0:
             word = held.counter.words[target]
             weights[word] = weights.get(word, 0.0) + mass * nearness
@@ -80,7 +79,7 @@ def pair_weights(explanation: Explanation) -> tuple[dict[str, float], dict[str, 
     return first, second
 
 
-def pieces(held: Contents, text: str | None, weights: Mapping[str, float]) -> list[Piece]:
+def pieces(held: Contents, text: str | None, weights: Mapping[str, float], faintest: float = 0.02) -> list[Piece]:
     """Take a text apart at the words that weigh something.
 
     Parameters
@@ -91,6 +90,8 @@ def pieces(held: Contents, text: str | None, weights: Mapping[str, float]) -> li
         The text as it stands.
     weights : mapping of str to float
         What each word weighs; the strongest becomes 1 or -1.
+    faintest : float, default=0.02
+        The share of the strongest from which a word is marked.
 
     Returns
     -------
@@ -105,7 +106,7 @@ def pieces(held: Contents, text: str | None, weights: Mapping[str, float]) -> li
     place = 0
     for start, stop, word in spans if strongest else ():
         weight = weights.get(word, 0.0) / strongest
-        if abs(weight) < _FAINTEST:
+        if abs(weight) < faintest:
             continue
         if start > place:
             found.append(Piece(text=text[place:start]))
