@@ -72,25 +72,31 @@ def running(folder, *options, token=TOKEN):
     if token:
         environment["TREEWASS_TOKEN"] = token
     command = [sys.executable, "-m", "treewass", "serve", str(folder), "--port", "0", *options]
-    log = tempfile.TemporaryFile("w+", encoding="utf-8")  # a pipe that nobody reads would stop it
-    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=log, encoding="utf-8")
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as log:  # a pipe that nobody reads would stop it
+        process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=log, encoding="utf-8")
+        with stopping(process, log):
+            line = process.stdout.readline()
+            found = re.search(r"http://\S+:\d+", line)
+            assert found, f"{line}{content(log)}"
+            headers = {"Authorization": f"Bearer {token}"} if token else {}
+            with httpx2.Client(base_url=found[0], headers=headers, timeout=60) as client:
+                yield process, client
+
+
+@contextlib.contextmanager
+def stopping(process, log):
+    """Stop a process gracefully in the end, and keep what it logged."""
     try:
-        line = process.stdout.readline()
-        found = re.search(r"http://\S+:\d+", line)
-        assert found, f"{line}{content(log)}"
-        headers = {"Authorization": f"Bearer {token}"} if token else {}
-        with httpx2.Client(base_url=found[0], headers=headers, timeout=30) as client:
-            yield process, client
+        yield
     finally:
         if process.poll() is None:
             process.send_signal(signal.SIGTERM)
         try:
-            process.communicate(timeout=30)
+            process.communicate(timeout=60)
         except subprocess.TimeoutExpired:
             process.kill()
             raise
         process.log = content(log)
-        log.close()
 
 
 def content(file):

@@ -119,7 +119,9 @@ def test_health_model_and_metrics(client):
     model = client.get("/api/model").json()
     assert (model["documents"], model["classes"]) == (15, ["car", "cat", "dog"])
     client.get("/api/documents/99")
-    counted = {(r["method"], r["route"], r["status"]): r["count"] for r in client.get("/api/metrics").json()["requests"]}
+    counted = {
+        (r["method"], r["route"], r["status"]): r["count"] for r in client.get("/api/metrics").json()["requests"]
+    }
     assert counted["GET", "/api/documents/{number}", 404] == 1
     assert counted["GET", "/api/health", 200] == 1
 
@@ -190,7 +192,12 @@ def test_unknown_branches_are_refused(client):
 
 def test_writes_need_the_token(client, make_client):
     body = {"documents": [{"text": "a cat", "label": "cat"}]}
-    for header in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": f"Basic {TOKEN}"}, {"Authorization": TOKEN}):
+    for header in (
+        {},
+        {"Authorization": "Bearer wrong"},
+        {"Authorization": f"Basic {TOKEN}"},
+        {"Authorization": TOKEN},
+    ):
         answer = client.post("/api/documents", json=body, headers=header)
         assert (answer.status_code, answer.headers["WWW-Authenticate"]) == (401, "Bearer")
         assert client.delete("/api/documents/1", headers=header).status_code == 401
@@ -220,8 +227,8 @@ def test_other_names_of_the_host_are_refused(make_client):
 @pytest.mark.parametrize(
     "path",
     [
-        "/../pyproject.toml", "/%2e%2e/%2e%2e/etc/passwd", "/..%2f..%2fetc/passwd", "/page/app.js", "/app.js/", "//app.js",
-        "/app.js%00", "/%00", "/application.py", "/api", "/api/", "/api/documents/1/", "/api/documents/..%2f1",
+        "/../pyproject.toml", "/%2e%2e/%2e%2e/etc/passwd", "/..%2f..%2fetc/passwd", "/page/app.js", "/app.js/",
+        "//app.js", "/app.js%00", "/%00", "/application.py", "/api", "/api/", "/api/documents/1/", "/api/documents/..%2f1",
         "/api//documents/1", "/API/documents/1", "/\\..\\", "/.service.lock",
     ],
 )  # fmt: skip
@@ -233,7 +240,14 @@ def test_tricks_with_paths_find_nothing(client, path):
 
 def test_tricks_with_paths_write_nothing(client):
     body = {"documents": [{"text": "a cat", "label": "cat"}]}
-    for path in ("/api/documents/", "/api//documents", "/api/./documents", "/api/%64ocuments", "/api/documents?x", "//api/documents"):
+    for path in (
+        "/api/documents/",
+        "/api//documents",
+        "/api/./documents",
+        "/api/%64ocuments",
+        "/api/documents?x",
+        "//api/documents",
+    ):
         assert client.post(f"http://testserver{path}", json=body).status_code in (401, 404, 405)
     assert client.post("/api/search", json=body, headers={"X-HTTP-Method-Override": "DELETE"}).status_code == 422
 

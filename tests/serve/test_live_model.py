@@ -65,7 +65,11 @@ def test_a_crash_after_saving_and_before_the_journal_is_dropped_doubles_nothing(
 
     with monkeypatch.context() as patch:
         real = LiveModel.close
-        patch.setattr(LiveModel, "close", lambda self: (real(self), patch.setattr("treewass.serve.live_model.open_journal", crash)))
+        patch.setattr(
+            LiveModel,
+            "close",
+            lambda self: (real(self), patch.setattr("treewass.serve.live_model.open_journal", crash)),
+        )
         with pytest.raises(KeyboardInterrupt):
             fold_journal(folder)
     again = LiveModel(folder)
@@ -160,7 +164,11 @@ def test_readers_see_whole_writes_and_their_own(folder):
         while not done.is_set():
             least = acknowledged[0]
             found = model.current().index.ids
-            if found.size % 2 == 0 or found[-1] < least or not np.array_equal(found, model.current().documents.ids[: found.size]):
+            if (
+                found.size % 2 == 0
+                or found[-1] < least
+                or not np.array_equal(found, model.current().documents.ids[: found.size])
+            ):
                 problems.append(found)
 
     threads = [threading.Thread(target=read, args=(model,)) for model in (one, other)]

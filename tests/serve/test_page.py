@@ -8,7 +8,9 @@ from tests.serve.conftest import LABELS, TEXTS, TOKEN, running
 from treewass import DocumentModel
 
 pytestmark = pytest.mark.browser
-MARKUP = '<script>document.title="broken"</script> a cat <img src=x onerror="document.title=\'broken\'"> sleeps <b>bold</b>'
+MARKUP = (
+    '<script>document.title="broken"</script> a cat <img src=x onerror="document.title=\'broken\'"> sleeps <b>bold</b>'
+)
 OPTIONS = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync"
@@ -52,7 +54,9 @@ def open_page(browser, address):
             return page
 
         yield open_page
-        expected = [problem for problem in problems if "401" not in problem and "422" not in problem and "404" not in problem]
+        expected = [
+            problem for problem in problems if "401" not in problem and "422" not in problem and "404" not in problem
+        ]
         assert not expected
 
 
@@ -74,7 +78,10 @@ def test_search_as_you_type(open_page):
 
 def test_stale_answers_are_dropped(open_page):
     page = open_page()
-    page.route("**/api/search", lambda route: (page.wait_for_timeout(400 if "car" in route.request.post_data else 0), route.continue_()))
+    page.route(
+        "**/api/search",
+        lambda route: (page.wait_for_timeout(400 if "car" in route.request.post_data else 0), route.continue_()),
+    )
     page.locator("#query").fill("a car on the road")
     page.wait_for_timeout(200)
     page.locator("#query").fill("a puppy barks")
@@ -181,7 +188,9 @@ def test_the_policy_stops_what_escaping_would_not(browser, address):
     page = browser.new_page()
     page.goto(address)
     page.evaluate("document.querySelector('main').innerHTML = '<img src=x onerror=\"document.title=1\">'")
-    page.evaluate("document.body.append(Object.assign(document.createElement('script'), {textContent: 'document.title = 1'}))")
+    page.evaluate(
+        "document.body.append(Object.assign(document.createElement('script'), {textContent: 'document.title = 1'}))"
+    )
     page.wait_for_timeout(300)
     assert page.title() != "1"
     page.close()

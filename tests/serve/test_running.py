@@ -4,9 +4,11 @@ import contextlib
 import multiprocessing
 import os
 import random
+import signal
 import socket
 import threading
 import time
+from pathlib import Path
 
 import httpx2
 import pytest
@@ -99,9 +101,9 @@ def test_workers_end_with_the_service_that_was_killed(folder):
         process.kill()
         process.wait()
         deadline = time.monotonic() + 20
-        while time.monotonic() < deadline and os.path.exists(f"/proc/{worker}"):
+        while time.monotonic() < deadline and Path(f"/proc/{worker}").exists():
             time.sleep(0.1)
-        assert not os.path.exists(f"/proc/{worker}")
+        assert not Path(f"/proc/{worker}").exists()
     with running(folder) as (_, client):
         assert client.get("/api/documents/15").json()["text"] == "a cat sleeps"
 
@@ -147,7 +149,8 @@ def killable(folder, workers):
     """Run a service that will be killed: a fork of a process that has loaded everything, or the command."""
     if workers > 1:
         with running(folder, "--workers", str(workers)) as (process, client):
-            yield str(client.base_url), process.kill
+            client.get("/api/health")  # waits for a worker
+            yield str(client.base_url), lambda: kill_all(process)
         return
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["tests.serve.loaded"])
@@ -162,12 +165,19 @@ def killable(folder, workers):
         process.join()
 
 
+def kill_all(process):
+    """Kill a service and its workers, in no order."""
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    for number in random.sample([process.pid, *map(int, children)], len(children) + 1):
+        os.kill(number, signal.SIGKILL)
+
+
 def write(address, name, acknowledged, asked, removed, wrote):
     """Add documents, each under a key, and remove some, until the service is gone."""
     headers = {"Authorization": f"Bearer {TOKEN}"}
     with (
         contextlib.suppress(httpx2.TransportError),
-        httpx2.Client(base_url=address, headers=headers, timeout=10) as client,
+        httpx2.Client(base_url=address, headers=headers, timeout=60) as client,
     ):
         for count in range(10_000):
             key = f"{name}-{count}"

@@ -32,7 +32,9 @@ def try_all(described, n_examples):
     for operation in described.get_all_operations():
         for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
 
-            @hypothesis.settings(max_examples=n_examples, suppress_health_check=list(hypothesis.HealthCheck), database=None)
+            @hypothesis.settings(
+                max_examples=n_examples, suppress_health_check=list(hypothesis.HealthCheck), database=None
+            )
             @hypothesis.given(operation.ok().as_strategy(generation_mode=mode))
             def call(case):
                 case.call_and_validate(headers={"Authorization": f"Bearer {TOKEN}"}, checks=CHECKS)

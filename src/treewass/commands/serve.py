@@ -39,8 +39,16 @@ def serve_command(
         names = tuple(dict.fromkeys((host, "127.0.0.1", "localhost", "::1", *names)))
     settings = Settings(_token(token_file), protect_reads, names)
     if not is_loopback(host) and not protect_reads:
-        typer.echo("treewass: warning: whoever reaches this address can read the documents; see --protect-reads.", err=True)
-    kind = "reads and writes with the token" if protect_reads else "writes with the token" if settings.token else "read only"
+        typer.echo(
+            "treewass: warning: whoever reaches this address can read the documents; see --protect-reads.", err=True
+        )
+    kind = (
+        "reads and writes with the token"
+        if protect_reads
+        else "writes with the token"
+        if settings.token
+        else "read only"
+    )
     run_service(
         Path(model).expanduser(),
         settings,

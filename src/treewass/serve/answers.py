@@ -149,7 +149,7 @@ def compare(held: Contents, first: str | int, second: str | int) -> Comparison:
         if not known_texts(held, row)[0]:
             raise ValueError(f"Expected a known word in the {place} document, but there is none: it has no distance.")
         counts.append(row)
-    explanation = explain_pair(held.index.metric, *counts, held.counter.words)
+    explanation = explain_pair(held.index.metric, counts[0], counts[1], held.counter.words)
     texts = [d if isinstance(d, str) else describe_document(held, d).text for d in (first, second)]
     shown = [pieces(held, text, own) for text, own in zip(texts, pair_weights(explanation), strict=True)]
     return Comparison(

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 from importlib.resources import files
+from pathlib import PurePath
 from typing import Any
 
 import anyio.to_thread
@@ -78,7 +79,7 @@ def _add_pages(api: FastAPI) -> None:
     """Serve the files of the page under their own names, and nothing else."""
     folder = files("treewass.serve") / "page"
     for entry in folder.iterdir():
-        kind = _TYPES.get(os.path.splitext(entry.name)[1])
+        kind = _TYPES.get(PurePath(entry.name).suffix)
         if kind is not None:
             paths = {"index.html": "/", "reference.html": "/docs"}
             answer = partial(_page, entry.read_bytes(), kind)

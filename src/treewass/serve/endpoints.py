@@ -31,8 +31,8 @@ from treewass.serve.schemas import (
     Metrics,
     ModelView,
     NewDocuments,
-    PredictRequest,
     Predictions,
+    PredictRequest,
     Problem,
     Removed,
     RequestCount,
@@ -114,7 +114,9 @@ class _Doorkeeper:
         given = b"" if credentials is None else credentials.credentials.encode("utf-8", "replace")
         if not hmac.compare_digest(given, self._expected):
             raise HTTPException(
-                401, "Expected the header Authorization: Bearer, with the service's token.", {"WWW-Authenticate": "Bearer"}
+                401,
+                "Expected the header Authorization: Bearer, with the service's token.",
+                {"WWW-Authenticate": "Bearer"},
             )
 
 

@@ -118,7 +118,7 @@ def _server_settings() -> dict[str, Any]:
 
 
 def _prepare_process() -> None:
-    """Log to standard error; say nothing of texts without a known word; allow as many connections as the system does."""
+    """Log to standard error, without warnings of texts that hold no known word; allow as many connections as can be."""
     logging.basicConfig(format="%(asctime)s %(message)s", level=logging.INFO)
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
     warnings.simplefilter("ignore", EmptyDocumentWarning)  # answers tell

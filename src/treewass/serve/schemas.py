@@ -61,7 +61,9 @@ class PredictRequest(_Request):
     """Texts to classify."""
 
     texts: Texts
-    explain: Annotated[bool, Field(description="Whether to tell which words decided and which documents voted.")] = False
+    explain: Annotated[bool, Field(description="Whether to tell which words decided and which documents voted.")] = (
+        False
+    )
 
 
 class ExplainRequest(_Request):
@@ -103,7 +105,9 @@ class Piece(BaseModel):
     """A part of a text."""
 
     text: str
-    weight: Annotated[float, Field(description="From -1, the word that costs most, to 1, the one that helps most.")] = 0.0
+    weight: Annotated[float, Field(description="From -1, the word that costs most, to 1, the one that helps most.")] = (
+        0.0
+    )
 
 
 class Word(BaseModel):
