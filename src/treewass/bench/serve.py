@@ -31,7 +31,7 @@ _SECONDS = 60  # the longest that one client of one round may take
 _PROTOCOL = (
     "generated topical documents of 40 words, 20 000 words, 8 classes, seed 0; 10 neighbours; one text a request; "
     "in-process is DocumentModel.search in one thread; clients are threads of one process, each with a connection of "
-    "its own, on the machine of the service; three rounds, taken in turn: median throughput, percentiles over all requests"
+    "its own, on the machine of the service; three rounds, taken in turn: median rate, percentiles over all requests"
 )
 _Case = tuple[str, int, int]  # what, workers, clients
 

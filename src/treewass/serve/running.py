@@ -106,6 +106,7 @@ def _server_settings() -> dict[str, Any]:
     return {
         "factory": True,
         "http": PatientProtocol,
+        "loop": "asyncio",
         "ws": "none",
         "lifespan": "on",
         "log_config": None,
