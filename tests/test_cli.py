@@ -16,7 +16,9 @@ def test_version():
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--help"], ["demo", "--help"], ["bench", "--help"], ["bench", "import", "--help"]]
+    "arguments",
+    [["--help"], ["-h"], ["bench", "--help"], ["bench", "import", "--help"]]
+    + [[command, "--help"] for command in ("demo", "fit", "predict", "search", "explain", "report")],
 )
 def test_help_describes_every_command(arguments):
     result = runner.invoke(cli.app, arguments)

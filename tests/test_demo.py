@@ -6,9 +6,9 @@ from rich.console import Console
 from treewass.demo import run_demo
 
 
-def test_demo_shows_the_whole_flow():
+def test_demo_shows_the_whole_flow(tmp_path):
     output = io.StringIO()
-    run_demo(Console(file=output, width=120))
+    run_demo(Console(file=output, width=160), report=str(tmp_path / "report.html"))
     text = output.getvalue()
     for heading in ("The corpus", "What was learned", "Test error", "Five neighbours", "most telling branches"):
         assert heading in text
@@ -19,3 +19,5 @@ def test_demo_shows_the_whole_flow():
     neighbours = re.findall(r"^│ +(\d\.\d{4}) │ +(\S+)", text, flags=re.M)
     assert len(neighbours) == 5
     assert [float(distance) for distance, _ in neighbours] == sorted(float(distance) for distance, _ in neighbours)
+    assert "A report on all of this" in text
+    assert "SciPy&#39;s docstrings" in (tmp_path / "report.html").read_text("utf-8")

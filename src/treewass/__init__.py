@@ -34,5 +34,16 @@ __getattr__, __dir__ = attach(
         "TreeMetric": ".trees.metric",
         "TreeWassersteinClassifier": ".classify.classifier",
     },
-    subpackages=("bench", "classify", "distances", "documents", "exceptions", "explain", "learners", "model", "search", "trees"),
+    subpackages=(
+        "bench",
+        "classify",
+        "distances",
+        "documents",
+        "exceptions",
+        "explain",
+        "learners",
+        "model",
+        "search",
+        "trees",
+    ),
 )

@@ -51,8 +51,7 @@ def options(
     version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
-    debug: Annotated[  # noqa: ARG001 - read by `main`
-        bool, typer.Option("--debug", help="Show where an error comes from.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show where an error comes from.")] = False,
 ) -> None:
     """Learn a tree over words; compare, search, classify and explain documents with its Wasserstein distance."""
 

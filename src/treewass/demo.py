@@ -10,14 +10,14 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
-from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.model_selection import train_test_split
 
 from treewass.classify.classifier import TreeWassersteinClassifier
 from treewass.documents.corpus import Corpus
 from treewass.documents.docstrings import load_docstrings
 from treewass.explain.branches import telling_branches
-from treewass.explain.plan import transport_plan
+from treewass.model.document_model import DocumentModel
+from treewass.model.evaluation import Evaluation, evaluate, held_out_rows
+from treewass.search.contents import documents_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,84 +25,103 @@ if TYPE_CHECKING:
 
 __all__ = ["run_demo"]
 
-_METHODS = {"bag-of-words": "bow", "TF-IDF": "tfidf", "treewass": None}
+_RIVALS = {"bag-of-words": "bow", "TF-IDF": "tfidf"}
 
 
 @dataclass(frozen=True, slots=True)
 class _Split:
-    """Counts, labels and titles of the training and test documents."""
+    """Texts, labels and titles of the training and test documents."""
 
-    words: NDArray[np.object_]
-    train: csr_array
-    test: csr_array
+    train: list[str]
+    test: list[str]
     train_labels: NDArray[np.str_]
     test_labels: NDArray[np.str_]
-    train_titles: NDArray[np.str_]
-    test_titles: NDArray[np.str_]
+    train_titles: list[str]
+    test_titles: list[str]
 
 
-def run_demo(console: Console | None = None) -> None:
+def run_demo(console: Console | None = None, *, report: str | None = None) -> None:
     """Learn a tree from SciPy's docstrings and show what it is good for.
 
     Parameters
     ----------
     console : rich.console.Console, optional
         Where to write; the terminal by default.
+    report : str, optional
+        Where to write a report as HTML, which needs plotly; none by default.
     """
     console = console or Console()
     started = time.perf_counter()
     with console.status("Reading the docstrings of SciPy …"):
         corpus = load_docstrings()
         split = _split(corpus)
-    _show_corpus(console, corpus, split)
     with console.status("Compiling: half a minute on the first run, then kept …"):
         _warm_up(split)
     with console.status("Learning, and classifying the test documents …"):
-        models, rows = _measure(split)
-    _show_learned(console, models["treewass"], split)
+        model, rows = _measure(split)
+    _show_corpus(console, corpus, split, model)
+    _show_learned(console, model)
     _show_errors(console, rows)
-    _show_neighbours(console, models["treewass"], split)
-    _show_branches(console, models["treewass"], split)
+    _show_neighbours(console, model, split)
+    _show_branches(console, model, split)
+    if report is not None:
+        _write_report(console, model, report)
     console.print(f"\nThe whole demo took {time.perf_counter() - started:.1f} s.", style="dim")
 
 
 def _split(corpus: Corpus) -> _Split:
-    """Hold 30 % of the documents of each class out and count words, without any list of stop words."""
-    titles = np.array([title.removeprefix("scipy.") for title in corpus.titles or ()])
-    labels, texts = np.array(corpus.labels), np.array(corpus.texts, dtype=object)
-    train, test = train_test_split(np.arange(len(corpus)), test_size=0.3, stratify=labels, random_state=0)
-    vectorizer = CountVectorizer(token_pattern=r"(?u)\b\w+\b")
-    counts = vectorizer.fit_transform(texts[train])
+    """Hold 30 % of the documents of each class out."""
+    titles, labels = [title.removeprefix("scipy.") for title in corpus.titles or ()], np.array(corpus.labels)
+    test = held_out_rows(labels, 0.3)
+    train = np.setdiff1d(np.arange(len(corpus)), test)
     return _Split(
-        vectorizer.get_feature_names_out(),
-        counts,
-        vectorizer.transform(texts[test]),
+        [corpus.texts[row] for row in train],
+        [corpus.texts[row] for row in test],
         labels[train],
         labels[test],
-        titles[train],
-        titles[test],
+        [titles[row] for row in train],
+        [titles[row] for row in test],
     )
 
 
 def _warm_up(split: _Split) -> None:
     """Compile what will be used, so that the times shown are those of the work."""
-    few = TreeWassersteinClassifier(calibrate=False).fit(split.train[:40], split.train_labels[:40])
+    few = DocumentModel(calibrate=False).fit(split.train[:120:3], split.train_labels[:120:3])
     few.predict(split.train[:40])
 
 
-def _measure(split: _Split) -> tuple[dict[str, TreeWassersteinClassifier], list[tuple[Any, ...]]]:
-    """Fit each method; return the models, and its name, test errors by either vote, fit and query time."""
-    models, rows = {}, []
-    for name, metric in _METHODS.items():
-        start = time.perf_counter()
-        model = TreeWassersteinClassifier(metric).fit(split.train, split.train_labels)
-        fitted = time.perf_counter()
-        error = 1 - model.score(split.test, split.test_labels)
-        query = (time.perf_counter() - fitted) / len(split.test_labels)
-        plain = TreeWassersteinClassifier(model.metric_, vote="fallback").fit(split.train, split.train_labels)
-        models[name] = model
-        rows.append((name, 1 - plain.score(split.test, split.test_labels), error, fitted - start, query))
-    return models, rows
+def _measure(split: _Split) -> tuple[DocumentModel, list[tuple[Any, ...]]]:
+    """Fit each method; return the model, and each one's name, test errors by either vote, fit and query time."""
+    start = time.perf_counter()
+    model = DocumentModel().fit(split.train, split.train_labels, titles=split.train_titles)
+    fitted = time.perf_counter()
+    evaluation = evaluate(model, split.test, split.test_labels)
+    query = (time.perf_counter() - fitted) / len(split.test)
+    counter = model.contents_.counter
+    train, test = documents_of(model.index_), counter.count(split.test)
+    plain = _error(TreeWassersteinClassifier(model.metric_, vote="fallback"), train, test, split)[0]
+    rows: list[tuple[Any, ...]] = [("treewass", plain, evaluation.error, fitted - start, query)]
+    rivals = {}
+    for name, metric in _RIVALS.items():
+        plain = _error(TreeWassersteinClassifier(metric, vote="fallback"), train, test, split)[0]
+        figures = _error(TreeWassersteinClassifier(metric), train, test, split)
+        rivals[f"{name} neighbours"] = figures[0]
+        rows.append((name, plain, *figures))
+    measured = Evaluation(evaluation.classes, evaluation.confusion, evaluation.n_train, rivals).to_dict()
+    about = {**model.contents_.about, "name": "SciPy's docstrings", "data": "docstrings of SciPy's public functions"}
+    model.contents_ = model.contents_.changed(evaluation=measured, about=about)
+    return model, rows[1:] + rows[:1]
+
+
+def _error(
+    classifier: TreeWassersteinClassifier, train: csr_array, test: csr_array, split: _Split
+) -> tuple[float, float, float]:
+    """Return the test error of a classifier, the time of its fit and that of a query."""
+    start = time.perf_counter()
+    classifier.fit(train, split.train_labels)
+    fitted = time.perf_counter()
+    error = 1 - float(classifier.score(test, split.test_labels))
+    return error, fitted - start, (time.perf_counter() - fitted) / test.shape[0]
 
 
 def _heading(console: Console, title: str) -> None:
@@ -110,30 +129,30 @@ def _heading(console: Console, title: str) -> None:
     console.rule(title, align="left")
 
 
-def _show_corpus(console: Console, corpus: Corpus, split: _Split) -> None:
+def _show_corpus(console: Console, corpus: Corpus, split: _Split, model: DocumentModel) -> None:
     _heading(console, "The corpus")
     classes = ", ".join(f"{label} {count}" for label, count in corpus.class_counts().items())
     console.print(
         f"The docstrings of {len(corpus)} public functions of SciPy, labelled by subpackage, the subpackages' names "
-        f"removed. {len(split.train_labels)} documents to learn from with {len(split.words)} words, "
-        f"{len(split.test_labels)} to test on."
+        f"removed. {len(split.train)} documents to learn from with {len(model.words_)} words, "
+        f"{len(split.test)} to test on."
     )
     console.print(f"Documents by class: {classes}.", style="dim")
 
 
-def _show_learned(console: Console, model: TreeWassersteinClassifier, split: _Split) -> None:
+def _show_learned(console: Console, model: DocumentModel) -> None:
     _heading(console, "What was learned")
-    metric = model.metric_
+    metric, words = model.metric_, np.array(model.words_, dtype=object)
     tree = metric.trees[0]
     order = np.argsort(-metric.masses[0], kind="stable")
     known = order[metric.known_words[order]]
-    frequent = known[np.asarray((split.train[:, known] > 0).sum(axis=0)).ravel() >= 20]
+    frequent = known[np.asarray((documents_of(model.index_)[:, known] > 0).sum(axis=0)).ravel() >= 20]
     console.print(
         f"A tree of {tree.n_nodes} internal nodes, {tree.depth} levels deep, with the {tree.n_words} words as leaves; "
         "each word carries as much mass as it tells about the class."
     )
-    console.print("Most mass among frequent words: ", Text(", ".join(split.words[frequent[:12]]), "bold"), sep="")
-    console.print("Least: ", Text(", ".join(split.words[frequent[:-13:-1]]), "dim"), sep="")
+    console.print("Most mass among frequent words: ", Text(", ".join(words[frequent[:12]]), "bold"), sep="")
+    console.print("Least: ", Text(", ".join(words[frequent[:-13:-1]]), "dim"), sep="")
 
 
 def _show_errors(console: Console, rows: list[tuple[Any, ...]]) -> None:
@@ -151,43 +170,45 @@ def _show_errors(console: Console, rows: list[tuple[Any, ...]]) -> None:
     )
 
 
-def _show_neighbours(console: Console, model: TreeWassersteinClassifier, split: _Split) -> None:
+def _show_neighbours(console: Console, model: DocumentModel, split: _Split) -> None:
     """Show five neighbours of a test document, and what the nearest one shares with it."""
     _heading(console, "Five neighbours of a query")
-    query: Any = split.test[[0]]
-    distances, ids = model.index_.search(query, 5)
-    predicted = model.predict(query)[0]
+    query = split.test[0]
     console.print(
         f"Query: [bold]{split.test_titles[0]}[/bold], a test document of class {split.test_labels[0]}, "
-        f"predicted {predicted}."
+        f"predicted {model.predict([query])[0]}."
     )
     table = Table()
     for column in ("distance", "neighbour", "class", "same words", "costliest move"):
         table.add_column(column, justify="right" if column == "distance" else "left")
-    for distance, neighbour in zip(distances[0], ids[0], strict=True):
-        same, moved = _plan_words(model, query, split.train[[neighbour]], split.words)
-        table.add_row(f"{distance:.4f}", split.train_titles[neighbour], split.train_labels[neighbour], same, moved)
+    for neighbor in model.search(query, 5):
+        explanation = model.explain(query, neighbor.id)
+        same = ", ".join(move.source for move in explanation.shared[:3])
+        moved = f"{explanation.moves[0].source} → {explanation.moves[0].target}" if explanation.moves else "nothing"
+        table.add_row(f"{neighbor.distance:.4f}", neighbor.title, str(neighbor.label), Text(same), Text(moved))
     console.print(table)
 
 
-def _plan_words(
-    model: TreeWassersteinClassifier, query: Any, document: Any, words: NDArray[np.object_]
-) -> tuple[str, str]:
-    """Name the words that keep most mass in place, and the costliest move."""
-    plan = transport_plan(model.metric_, query, document)
-    stays = plan.sources == plan.targets
-    heaviest = np.argsort(-np.where(stays, plan.masses, 0.0), kind="stable")[:3]
-    same = ", ".join(words[plan.sources[flow]] for flow in heaviest if stays[flow])
-    dearest = int(plan.costs.argmax())
-    return same, f"{words[plan.sources[dearest]]} → {words[plan.targets[dearest]]}" if plan.cost else "nothing"
-
-
-def _show_branches(console: Console, model: TreeWassersteinClassifier, split: _Split) -> None:
+def _show_branches(console: Console, model: DocumentModel, split: _Split) -> None:
     _heading(console, "The tree's most telling branches")
     table = Table()
     for column in ("node", "whose mass lies below it", "heaviest words below it"):
         table.add_column(column, justify="right" if column == "node" else "left")
-    for branch in telling_branches(model.metric_, split.train, split.train_labels, n_branches=8, n_words=7):
+    documents, words = documents_of(model.index_), model.words_
+    for branch in telling_branches(model.metric_, documents, split.train_labels, n_branches=8, n_words=7):
         classes = ", ".join(f"{label} {100 * share:.0f} %" for label, share in branch.classes[:2] if share >= 0.05)
-        table.add_row(str(branch.node), classes, ", ".join(split.words[word] for word, _ in branch.words))
+        table.add_row(str(branch.node), classes, ", ".join(words[word] for word, _ in branch.words))
     console.print(table)
+
+
+def _write_report(console: Console, model: DocumentModel, path: str) -> None:
+    """Write the report, or say what is missing."""
+    from treewass.report.report import make_report
+
+    try:
+        with console.status("Writing the report …"):
+            make_report(model).write_html(path)
+    except ImportError as error:
+        console.print(f"\nNo report: {error}", style="dim")
+    else:
+        console.print(f"\nA report on all of this, with the tree to click on: [bold]{path}[/bold]")

@@ -1,4 +1,4 @@
-"""Writing to a folder so that a crash leaves the old content or the new one: locks, temporary names, sealed manifests."""
+"""Writing to a folder so that a crash leaves the old content or the new: locks, temporary names, sealed manifests."""
 
 from __future__ import annotations
 

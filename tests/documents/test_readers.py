@@ -456,7 +456,7 @@ class TestPaths:
         with pytest.raises(FileNotFoundError, match=r"no file or folder .*nothing\.csv"):
             read_corpus(tmp_path / "nothing.csv")
 
-    @pytest.mark.parametrize("name", ["pets.parquet", "pets", "pets.json.gz"])
+    @pytest.mark.parametrize("name", ["pets.parquet", "pets", "pets.xml.gz"])
     def test_an_unknown_ending_lists_the_formats(self, tmp_path, name):
         path = write(tmp_path / name, "x")
         with pytest.raises(ValueError, match=r"names no known format.*'jsonl'.*'csv'.*'tsv'.*'lines'.*'folder'"):
@@ -522,3 +522,32 @@ def test_reuters(data_folder):
     assert len(corpus.classes) == 8
     assert (corpus.parts.count("train"), corpus.parts.count("test")) == (5485, 2189)
     assert all(corpus.texts)
+
+
+@pytest.mark.parametrize(
+    ("content", "hint"),
+    [
+        ("text;label\ncat;a\n", "Semicolons seem to separate"),
+        ("text\tlabel\ncat\ta\n", "format='tsv'"),
+        ("a long text about cats and mice and all the rest,cat\nanother,dog\n", "already a document"),
+        ("body,kind\ncat,a\n", "Name the right one with text=.$"),
+    ],
+)
+def test_tables_with_another_header_get_a_hint(tmp_path, content, hint):
+    (tmp_path / "table.csv").write_text(content)
+    with pytest.raises(ValueError, match=hint):
+        read_corpus(tmp_path / "table.csv")
+
+
+def test_json_files_get_a_hint(tmp_path):
+    (tmp_path / "texts.json").write_text('{"text": "a", "label": "b"}\n{"text": "c", "label": "d"}\n')
+    with pytest.raises(ValueError, match="one JSON object a line, which format='jsonl' reads"):
+        read_corpus(tmp_path / "texts.json")
+    assert len(read_corpus(tmp_path / "texts.json", format="jsonl")) == 2
+
+
+def test_a_tilde_is_the_home_folder(tmp_path, monkeypatch):
+    (tmp_path / "texts.csv").write_text("text,label\na,b\nc,d\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    assert len(read_corpus("~/texts.csv")) == 2

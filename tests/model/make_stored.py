@@ -1,4 +1,4 @@
-"""Write the model that later versions must read: ``python -m tests.model.make_stored v1`` from the repository's root."""
+"""Write the model that later versions must read: ``python -m tests.model.make_stored v1`` in the checkout."""
 
 import json
 import sys

@@ -41,7 +41,8 @@ def test_answers_do_not_depend_on_compiled_loops(fitted, folder):
 def test_searching_a_saved_model_loads_numpy_only(folder):
     code = (
         "import sys; from treewass import DocumentModel; "
-        f"model = DocumentModel.load({str(folder)!r}, compiled=False); model.search('cat', 2); model.predict(['a dog']); "
+        f"model = DocumentModel.load({str(folder)!r}, compiled=False); "
+        "model.search('cat', 2); model.predict(['a dog']); "
         "sys.stdout.write(' '.join(sys.modules))"
     )
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
@@ -105,7 +106,8 @@ def test_update_learns_new_words_and_labels(tmp_path):
         assert one.search("a bird sings", 1)[0].text == "a bird sings"
         assert one.neighbor(0).label == "cat"
     pipeline = make_pipeline(
-        CountVectorizer(vocabulary=model.words_, token_pattern=DEFAULT_PATTERN), TreeWassersteinClassifier(n_neighbors=3)
+        CountVectorizer(vocabulary=model.words_, token_pattern=DEFAULT_PATTERN),
+        TreeWassersteinClassifier(n_neighbors=3),
     ).fit(TEXTS + birds, LABELS + ["bird"] * 4)
     np.testing.assert_array_equal(model.predict_proba(QUERIES), pipeline.predict_proba(QUERIES))
 
@@ -139,7 +141,9 @@ def test_prediction_is_explained_by_neighbours_and_words(fitted):
     assert explained.label == "cat"
     assert explained.probabilities[0][0] == "cat"
     assert explained.rival == explained.probabilities[1][0]
-    assert [neighbor.id for neighbor in explained.neighbors] == [n.id for n in fitted.search("my cat purrs by the door", 3)]
+    assert [neighbor.id for neighbor in explained.neighbors] == [
+        n.id for n in fitted.search("my cat purrs by the door", 3)
+    ]
     support = {entry.word: entry.support for entry in explained.words}
     assert set(support) == {"my", "cat", "purrs", "by", "the", "door"}
     assert max(support, key=support.get) in ("cat", "purrs")

@@ -4,6 +4,7 @@ import shutil
 import subprocess
 import sys
 import threading
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -143,7 +144,7 @@ def test_swapped_files_and_arrays_are_found(folder):
         if path.suffix == ".safetensors":
             whole, arrays = path.read_bytes(), load_file(path)
             names = sorted(arrays)
-            for one, other in zip(names, names[1:], strict=False):
+            for one, other in pairwise(names):
                 save_file({**arrays, one: arrays[other], other: arrays[one]}, path)
                 with pytest.raises(ValueError, match="damaged"):
                     DocumentModel.load(folder)
@@ -236,8 +237,7 @@ def test_settings_of_any_kind_are_refused_or_work(folder):
         reseal(folder)
         try:
             loaded = DocumentModel.load(folder)
-        except ValueError as error:
-            assert str(error)
+        except ValueError:
             refused += 1
         else:
             assert np.isfinite(loaded.predict_proba(QUERIES)).all()
@@ -335,7 +335,16 @@ def test_a_save_killed_at_any_moment_leaves_a_whole_model(fitted, folder, tmp_pa
     other = DocumentModel.load(folder)
     other.add(["a cat", "a dog", "a car"], ["cat", "dog", "car"])
     other.save(tmp_path / "other")
-    command = [sys.executable, "-W", "ignore", "-c", KILLING, str(folder), str(tmp_path / "other"), str(tmp_path / "target")]
+    command = [
+        sys.executable,
+        "-W",
+        "ignore",
+        "-c",
+        KILLING,
+        str(folder),
+        str(tmp_path / "other"),
+        str(tmp_path / "target"),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     old, new, rounds, left = re.fullmatch(r"(\d+) (\d+) (\d+) (.*)", done.stdout).groups()
@@ -374,7 +383,13 @@ def test_threads_that_save_and_load_at_once_see_whole_models(fitted, folder):
 
 def test_the_card_tells_what_the_model_is(folder):
     card = (folder / "README.md").read_text("utf-8")
-    for piece in ("15 documents in 3 classes", "| cat | 5 |", "ProfileTreeWasserstein", treewass.__version__, "Not measured"):
+    for piece in (
+        "15 documents in 3 classes",
+        "| cat | 5 |",
+        "ProfileTreeWasserstein",
+        treewass.__version__,
+        "Not measured",
+    ):
         assert piece in card
 
 

@@ -102,7 +102,12 @@ def test_patterns_that_cannot_be_used_are_refused(pattern):
 
 @pytest.mark.parametrize(
     "settings",
-    [{}, {"kind": "HashingVectorizer", "parameters": {}}, {"kind": "words"}, {"kind": "CountVectorizer", "parameters": 3}],
+    [
+        {},
+        {"kind": "HashingVectorizer", "parameters": {}},
+        {"kind": "words"},
+        {"kind": "CountVectorizer", "parameters": 3},
+    ],
 )
 def test_settings_that_describe_nothing_are_refused(settings):
     with pytest.raises(ValueError, match="Expected"):

@@ -10,8 +10,8 @@ from safetensors.numpy import load_file, save_file
 from tests.search.test_index import random_metric
 from treewass import TreeIndex
 from treewass.documents.synthetic import make_documents
-from treewass.search import files, segments
 from treewass.saving import manifest_hash
+from treewass.search import files, segments
 
 WAYS = [{"mmap": True}, {"mmap": True, "verify": True}, {"mmap": False}]
 

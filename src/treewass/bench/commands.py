@@ -123,6 +123,19 @@ def serve_command(
     show(bench_serve(documents, requests), as_json)
 
 
+@bench.command("tool")
+def tool_command(
+    as_json: AsJson = False,
+    documents: Annotated[int, typer.Option(min=100, help="Documents to generate.")] = 100_000,
+    words: Annotated[int, typer.Option(min=1, help="Mean number of words of a document.")] = 40,
+    repetitions: Annotated[int, typer.Option(min=1, help="Processes a command.")] = 7,
+) -> None:
+    """Measure the CPU time of ``treewass search`` and ``predict`` on a large model."""
+    from treewass.bench.tool import bench_tool
+
+    show(bench_tool(documents, words, repetitions), as_json)
+
+
 def show_each(rows: Iterable[Row], as_json: bool) -> None:
     """Print rows with different measures: a table for each kind of case."""
     if as_json:

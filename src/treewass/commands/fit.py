@@ -52,12 +52,14 @@ def fit_command(
     measured on the test documents, and they are never learned from.
     """
     from treewass.model.document_model import DocumentModel
+    from treewass.model.files import check_target
 
+    target = Path(output).expanduser()
+    check_target(target)  # before an hour of learning, not after
     corpus = read_data(data, text=text, label=label, format=format, encoding=encoding)
     model = DocumentModel(
         learner=learner, n_neighbors=neighbors, keep_texts=keep_texts, random_state=seed, verbose=sys.stderr.isatty()
     )
-    target = Path(output).expanduser()
     evaluation, seconds = fit_corpus(model, corpus, test_size, seed)
     model.save(target)
     if as_json:
@@ -95,7 +97,9 @@ def fit_corpus(model: DocumentModel, corpus: Corpus, test_size: float, seed: int
     if corpus.parts is not None:
         held = np.flatnonzero(np.array(corpus.parts) == "test")
         learned = np.setdiff1d(learned, held)
-        protocol = "The held-out documents are those that the data marks as test; the model was never learned from them."
+        protocol = (
+            "The held-out documents are those that the data marks as test; the model was never learned from them."
+        )
     else:
         held = held_out_rows(labels, test_size, seed) if test_size else learned[:0]
         protocol = f"Afterwards the model was learned again, from all {len(corpus)} documents."
@@ -153,7 +157,9 @@ def _show(model: DocumentModel, output: str, evaluation: Evaluation | None, seco
         f"{f', in {seconds:.1f} s' if seconds >= 0.05 else ''}. Written to {output}.",
         highlight=False,
     )
-    console.print(f'Next: treewass search {output} "a text", or treewass report {output} -o report.html', highlight=False)
+    console.print(
+        f'Next: treewass search {output} "a text", or treewass report {output} -o report.html', highlight=False
+    )
 
 
 def _advice(evaluation: Evaluation) -> str:

@@ -44,7 +44,9 @@ def predict_command(
     best = probabilities.argmax(axis=1)
     for row, code in enumerate(best.tolist()):
         if as_json:
-            shares = {str(name): round(float(share), 6) for name, share in zip(classes, probabilities[row], strict=True)}
+            shares = {
+                str(name): round(float(share), 6) for name, share in zip(classes, probabilities[row], strict=True)
+            }
             print_json({"row": row, "label": classes[code], "probabilities": shares})
         else:
             print_rows([(classes[code], f"{probabilities[row, code]:.3f}", excerpt(corpus.texts[row]))])

@@ -40,7 +40,8 @@ ModelFolder = Annotated[str, typer.Argument(metavar="MODEL", help="Folder of a m
 DataFile = Annotated[
     str,
     typer.Argument(
-        metavar="DATA", help="Texts: .jsonl, .csv, .tsv, .txt (plain or .gz), a folder, or - for JSON lines on standard input."
+        metavar="DATA",
+        help="Texts: .jsonl, .csv, .tsv, .txt (plain or .gz), a folder, or - for JSON lines on standard input.",
     ),
 ]
 TextColumn = Annotated[str, typer.Option("--text", help="Column of the texts.")]

@@ -34,6 +34,7 @@ BROKEN_GZIP = (EOFError, gzip.BadGzipFile, zlib.error)
 _GZIP_MAGIC = b"\x1f\x8b"
 _LARGEST_FIELD = 2**31 - 1
 _MOST_NAMES = 20
+_LONGEST_NAME = 40  # of a column; longer ones look like texts
 _KINDS = {
     type(None): "null",
     bool: "a boolean",
@@ -248,13 +249,24 @@ def _check_header(header: list[str], request: Request, delimiter: str) -> None:
         if column is None or header.count(column) == 1 or (argument == "part" and column not in header):
             continue
         found = "no column" if column not in header else f"{header.count(column)} columns"
-        hint = ""
-        if delimiter == "\t" and len(header) == 2:
-            hint = " If the first line is already a label, a tab and a text, pass format='lines'."
+        hint = _header_hint(header, delimiter)
         raise ValueError(
             f"{request.path}: {found} {column!r} in the header; the columns are {_listed(header)}. "
             f"Name the right one with {argument}=.{hint}"
         )
+
+
+def _header_hint(header: list[str], delimiter: str) -> str:
+    """Guess why a header lacks a column."""
+    if delimiter == "\t" and len(header) == 2:
+        return " If the first line is already a label, a tab and a text, pass format='lines'."
+    if delimiter == "," and ";" in header[0]:
+        return " Semicolons seem to separate the columns: save the table with commas, or as tab-separated .tsv."
+    if delimiter == "," and "\t" in header[0]:
+        return " Tabs seem to separate the columns: pass format='tsv'."
+    if any(len(field) > _LONGEST_NAME or not field.strip() for field in header):
+        return " If the first line is already a document, put a line with the columns' names above it."
+    return ""
 
 
 def _to_document(place: str, fields: Mapping[str, object], request: Request) -> Document | BadRow:

@@ -58,7 +58,7 @@ def read_corpus(
     Parameters
     ----------
     path : str or path-like
-        A file, or a folder with one sub-folder a label.
+        A file, or a folder with one sub-folder a label; ``~`` stands for the home folder.
     format : {"jsonl", "csv", "tsv", "lines", "folder"} or None, default=None
         None takes it from the name: ``.jsonl`` and ``.ndjson`` (one JSON object a line), ``.csv`` and
         ``.tsv`` (a header line, then rows), ``.txt`` (``"lines"``: a label, a tab and a text a line, no
@@ -103,7 +103,7 @@ def read_corpus(
     """
     if not isinstance(text, str):
         raise TypeError(f"Expected text to name a column, got {type(text).__name__}.")
-    path = Path(path)
+    path = Path(path).expanduser()
     format = _resolve_format(path, format)
     request = Request(path, text, label, part)
     collected = _Collected(request)
@@ -202,6 +202,11 @@ def _resolve_format(path: Path, format: str | None) -> str:
     if format == "folder":
         raise ValueError(f"{path} is a file, but format='folder' reads a folder. Leave format out: the name tells it.")
     ending = Path(_without_gzip(path)).suffix.lower()
+    if format is None and ending == ".json":
+        raise ValueError(
+            f"{path}: a .json file may be one JSON object a line, which format='jsonl' reads, or one list of objects, "
+            "which must be written as lines first."
+        )
     if format is None and ending not in _ENDINGS:
         raise ValueError(
             f"{path}: the ending {ending!r} names no known format. Pass format= as one of {_FORMATS_EXPLAINED}."

@@ -72,5 +72,6 @@ class Texts(Sequence[str]):
         """Return these texts and others after them."""
         more = Texts.of(others)
         return Texts(
-            np.concatenate([self.content, more.content]), np.concatenate([self.bounds, self.bounds[-1] + more.bounds[1:]])
+            np.concatenate([self.content, more.content]),
+            np.concatenate([self.bounds, self.bounds[-1] + more.bounds[1:]]),
         )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from scipy.sparse import csr_array
 
-__all__ = ["Branch", "class_masses", "ranked", "telling_branches"]
+__all__ = ["Branch", "class_means", "ranked", "telling_branches"]
 
 _CLEARLY_MORE = 1.5
 
@@ -92,9 +92,18 @@ def telling_branches(
     tree = metric.component(component)
     if n_branches < 0 or n_words < 0:
         raise ValueError(f"Expected n_branches and n_words of at least 0, got {n_branches} and {n_words}.")
-    classes, word_means, node_means = class_masses(tree, mass_units(metric, X, component), np.asarray(y))
-    if not len(classes):
+    labels = np.asarray(y)
+    masses = mass_units(metric, X, component)
+    if labels.shape != (masses.shape[0],):
+        raise ValueError(f"Expected one label per document ({masses.shape[0]}), got shape {labels.shape}.")
+    known = np.setdiff1d(np.arange(masses.shape[0]), empty_rows(masses))
+    if not known.size:
         return []
+    classes, codes = np.unique(labels[known], return_inverse=True)
+    word_means = class_means(masses[known], codes, len(classes))
+    node_means = np.zeros((tree.n_nodes, len(classes)))
+    np.add.at(node_means, tree.word_nodes, word_means.T)
+    node_means = tree.subtree_sums(node_means)
     scores = _scores(node_means)
     chosen = sorted(_cut(tree, scores), key=lambda node: -scores[node])[:n_branches]
     return [
@@ -109,37 +118,7 @@ def telling_branches(
     ]
 
 
-def class_masses(
-    tree: Tree, masses: csr_array, labels: NDArray[Any]
-) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.float64]]:
-    """Average the masses of documents by class, on words and below nodes.
-
-    Parameters
-    ----------
-    tree : Tree
-        Any tree over the words.
-    masses : csr_array of shape (n_documents, n_words)
-        As `mass_units` makes them; empty rows are passed over.
-    labels : ndarray of shape (n_documents,)
-
-    Returns
-    -------
-    classes : ndarray of shape (n_classes,)
-        Labels of documents that are not empty, sorted.
-    word_means : ndarray of float64, shape (n_classes, n_words)
-    node_means : ndarray of float64, shape (n_nodes, n_classes)
-    """
-    if labels.shape != (masses.shape[0],):
-        raise ValueError(f"Expected one label per document ({masses.shape[0]}), got shape {labels.shape}.")
-    known = np.setdiff1d(np.arange(masses.shape[0]), empty_rows(masses))
-    classes, codes = np.unique(labels[known], return_inverse=True)
-    word_means = _class_means(masses[known], codes, len(classes))
-    node_means = np.zeros((tree.n_nodes, len(classes)))
-    np.add.at(node_means, tree.word_nodes, word_means.T)
-    return classes, word_means, tree.subtree_sums(node_means)
-
-
-def _class_means(masses: csr_array, codes: NDArray[np.intp], n_classes: int) -> NDArray[np.float64]:
+def class_means(masses: csr_array, codes: NDArray[np.intp], n_classes: int) -> NDArray[np.float64]:
     """Average the masses of documents by class, shape (n_classes, n_words)."""
     from scipy.sparse import csr_array
 

@@ -75,7 +75,9 @@ def pair_view(explanation: Explanation, texts: Sequence[str], spans: Sequence[_S
         weights[0][move.source] = weights[0].get(move.source, 0.0) - move.cost
         weights[1][move.target] = weights[1].get(move.target, 0.0) - move.cost
     parts: list[Any] = [
-        Text.assemble(("Distance ", "bold"), f"{explanation.distance:.4f}, {100 * explanation.shared_mass:.0f} % shared."),
+        Text.assemble(
+            ("Distance ", "bold"), f"{explanation.distance:.4f}, {100 * explanation.shared_mass:.0f} % shared."
+        ),
         Text(),
         *(colored_text(text, found, own) for text, found, own in zip(texts, spans, weights, strict=True)),
         Text(),
@@ -106,7 +108,10 @@ def prediction_view(prediction: PredictionExplanation, text: str, spans: _Spans,
     rich.console.Group
     """
     shares = ", ".join(f"{label} {100 * share:.1f} %" for label, share in prediction.probabilities[:3])
-    parts: list[Any] = [Text.assemble(("Label ", "bold"), (str(prediction.label), "bold green"), f"   ({shares})"), Text()]
+    parts: list[Any] = [
+        Text.assemble(("Label ", "bold"), (str(prediction.label), "bold green"), f"   ({shares})"),
+        Text(),
+    ]
     weights = {entry.word: entry.support for entry in prediction.words}
     parts.append(colored_text(text, spans, weights))
     if prediction.words:

@@ -35,9 +35,9 @@ def _opening(held: Contents) -> str:
     about = held.about
     return (
         f"# {_plain(about.get('name', 'A model of labelled texts'))}\n\n"
-        f"A tree over {len(held.counter.words)} words, learned from labelled documents, and {len(held.index)} documents "
-        f"in {len(held.classes)} classes to find and to vote. "
-        f"Learned {about.get('learned', 'at an unknown time')} with treewass {about.get('treewass', '(unknown version)')}."
+        f"A tree over {len(held.counter.words)} words, learned from labelled documents, and {len(held.index)} "
+        f"documents in {len(held.classes)} classes to find and to vote. "
+        f"Learned {about.get('learned', 'at an unknown time')} with treewass {about.get('treewass', '(which?)')}."
     )
 
 
@@ -81,8 +81,8 @@ def _use(held: Contents) -> str:
         "## Use\n\n```python\nfrom treewass import DocumentModel\n\n"
         'model = DocumentModel.load("path/of/this/folder")\n'
         'model.predict(["a text"])\nmodel.search("a text", k=5)\nmodel.explain_prediction("a text")\n```\n\n'
-        "Or `treewass predict`, `search`, `explain` and `report`. The files are JSON and safetensors; reading them runs no "
-        f"code, and `manifest.json` holds their hashes. This card can be edited; the next save writes it anew."
+        "Or `treewass predict`, `search`, `explain` and `report`. The files are JSON and safetensors; reading them "
+        "runs no code, and `manifest.json` holds their hashes. This card can be edited; the next save writes it anew."
         f"{'' if held.documents.texts is not None else ' Neighbours are shown by id only.'}"
     )
 

@@ -45,9 +45,9 @@ class Documents:
         """Find where documents stand, by ids that are there."""
         return np.searchsorted(self.ids, ids)
 
-    def codes_of(self, ids: NDArray[np.int64]) -> NDArray[np.int32]:
+    def codes_of(self, ids: NDArray[np.int64]) -> NDArray[np.intp]:
         """Look class numbers up, by ids that are there."""
-        return self.codes[self.places(ids)]
+        return self.codes[self.places(ids)].astype(np.intp)
 
     def without(self, ids: NDArray[np.int64]) -> Documents:
         """Return the others."""

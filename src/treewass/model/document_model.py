@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from treewass.model.answers import class_probabilities, describe_document, explain_label, find_neighbors
 from treewass.model.contents import Contents
-from treewass.model.inputs import check_labels, check_query, check_texts, check_titles
+from treewass.model.inputs import check_documents, check_query, check_texts
 from treewass.search.contents import documents_of
 from treewass.search.snapshots import as_ids
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from scipy.sparse import csr_array
 
+    from treewass.explain.outline import TreeOutline
     from treewass.explain.pairs import Explanation
     from treewass.explain.predictions import Neighbor, PredictionExplanation
     from treewass.search.index import TreeIndex
@@ -47,19 +48,6 @@ class DocumentModel:
         Of a learner given by name.
     verbose : bool, default=False
         Whether a learner given by name shows a progress bar on standard error.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels, sorted.
-    metric_ : TreeMetric
-        What was learned.
-    index_ : TreeIndex
-        The documents under that metric; change it through `add`, `remove` and `update` only.
-    words_ : tuple of str
-        The words known, in the order of the metric's columns.
-    contents_ : Contents
-        All that the model holds.
 
     See Also
     --------
@@ -97,6 +85,7 @@ class DocumentModel:
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.contents_: Contents
         self._compiled = True
 
     def __repr__(self) -> str:
@@ -112,17 +101,17 @@ class DocumentModel:
 
     @property
     def metric_(self) -> TreeMetric:
-        """What was learned."""
+        """The trees and word masses that were learned."""
         return self._fitted().index.metric
 
     @property
     def index_(self) -> TreeIndex:
-        """The documents under the metric."""
+        """The documents under the metric; changed by `add`, `remove` and `update` only."""
         return self._fitted().index
 
     @property
     def words_(self) -> tuple[str, ...]:
-        """The words known."""
+        """The words known, in the order of the metric's columns."""
         return self._fitted().counter.words
 
     def fit(self, texts: Sequence[str], labels: ArrayLike, *, titles: Sequence[str] | None = None) -> DocumentModel:
@@ -144,8 +133,7 @@ class DocumentModel:
         """
         from treewass.model.fitting import fit_contents
 
-        texts = check_texts(texts)
-        self.contents_ = fit_contents(self, texts, check_labels(labels, len(texts)), check_titles(titles, len(texts)))
+        self.contents_ = fit_contents(self, *check_documents(texts, labels, titles))
         return self
 
     def predict(self, texts: Sequence[str]) -> NDArray[Any]:
@@ -231,12 +219,8 @@ class DocumentModel:
 
         Parameters
         ----------
-        texts : sequence of str
-            The documents; words that the model does not know are passed over.
-        labels : array-like of str or int, shape (n_texts,)
-            Labels among `classes_`; `update` takes others.
-        titles : sequence of str, optional
-            Short names.
+        texts, labels, titles
+            As in `fit`; words that the model does not know are passed over, and labels must be among `classes_`.
 
         Returns
         -------
@@ -245,9 +229,7 @@ class DocumentModel:
         """
         from treewass.model.fitting import with_documents
 
-        texts = check_texts(texts)
-        new_labels, new_titles = check_labels(labels, len(texts)), check_titles(titles, len(texts))
-        self.contents_, ids = with_documents(self._fitted(), texts, new_labels, new_titles)
+        self.contents_, ids = with_documents(self._fitted(), *check_documents(texts, labels, titles))
         return ids
 
     def remove(self, ids: ArrayLike) -> None:
@@ -269,12 +251,8 @@ class DocumentModel:
 
         Parameters
         ----------
-        texts : sequence of str
-            The documents.
-        labels : array-like of str or int, shape (n_texts,)
-            Labels.
-        titles : sequence of str, optional
-            Short names.
+        texts, labels, titles
+            As in `fit`.
 
         Returns
         -------
@@ -288,9 +266,7 @@ class DocumentModel:
         """
         from treewass.model.fitting import updated_contents
 
-        texts = check_texts(texts)
-        new_labels, new_titles = check_labels(labels, len(texts)), check_titles(titles, len(texts))
-        self.contents_, ids = updated_contents(self, texts, new_labels, new_titles)
+        self.contents_, ids = updated_contents(self, *check_documents(texts, labels, titles))
         return ids
 
     def save(self, folder: str | os.PathLike[str]) -> None:
@@ -330,11 +306,37 @@ class DocumentModel:
         """
         from treewass.model.files import load_contents
 
-        model = cls(n_jobs=n_jobs)
-        model.contents_ = load_contents(folder, n_jobs=n_jobs)
-        model._restore_parameters(model.contents_)
+        held = load_contents(folder, n_jobs=n_jobs)
+        model = cls(
+            learner=held.learner["name"] or held.learner["class"],
+            n_neighbors=held.vote.n_neighbors,
+            vote=held.vote.kind,
+            calibrate=held.vote.pool is not None,
+            keep_texts=held.documents.texts is not None,
+            n_jobs=n_jobs,
+        )
+        model.contents_ = held
         model._compiled = compiled
         return model
+
+    def outline(self, component: int = 0) -> TreeOutline:
+        """Collect what each branch of the learned tree holds: words, classes, and ids of documents.
+
+        Parameters
+        ----------
+        component : int, default=0
+            The tree to look at, where there are several.
+
+        Returns
+        -------
+        TreeOutline
+            The rows of its documents are places in ``index_.ids``.
+        """
+        from treewass.explain.outline import tree_outline
+
+        held = self._fitted()
+        labels = self.classes_[held.documents.codes]
+        return tree_outline(self.metric_, documents_of(held.index), labels, self.words_, component=component)
 
     def counts(self, document: str | int) -> csr_array:
         """Return the word counts of a text, or of a document by its id, shape (1, n_words)."""
@@ -346,19 +348,9 @@ class DocumentModel:
         """Describe a document that the model holds, by its id."""
         return describe_document(self._fitted(), number, distance)
 
-    def _restore_parameters(self, held: Contents) -> None:
-        """Set the parameters that the model was fitted with."""
-        self.n_neighbors, self.vote = held.vote.n_neighbors, held.vote.kind
-        self.calibrate = held.vote.pool is not None
-        self.keep_texts = held.documents.texts is not None
-        self.learner = held.learner["name"] or held.learner["class"]
-
     def _fitted(self) -> Contents:
-        held: Contents | None = getattr(self, "contents_", None)
-        return held if held is not None else _refuse_unfitted()
+        if not hasattr(self, "contents_"):
+            from sklearn.exceptions import NotFittedError
 
-
-def _refuse_unfitted() -> NoReturn:
-    from sklearn.exceptions import NotFittedError
-
-    raise NotFittedError("This DocumentModel is not fitted yet. Call fit with texts and labels, or load a folder.")
+            raise NotFittedError("This DocumentModel is not fitted yet. Call fit with texts and labels, or load one.")
+        return self.contents_

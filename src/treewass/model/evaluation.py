@@ -79,18 +79,21 @@ class Evaluation:
         """
         names = ("classes", "confusion", "n_train", "rivals")
         classes, confusion, n_train, rivals = (fields.get(n) if isinstance(fields, dict) else None for n in names)
-        square = isinstance(classes, list | tuple) and isinstance(confusion, list | tuple)
         if (
-            not square
+            not isinstance(classes, list | tuple)
+            or not isinstance(confusion, list | tuple)
             or len(confusion) != len(classes)
-            or not all(isinstance(row, list | tuple) and len(row) == len(classes) for row in confusion)
-            or not all(type(count) is int and count >= 0 for row in confusion for count in row)
-            or type(n_train) is not int
+            or not all(_is_row(row, len(classes)) for row in confusion)
+            or not isinstance(n_train, int)
             or not isinstance(rivals, dict)
             or not all(type(error) in (int, float) and 0 <= error <= 1 for error in rivals.values())
         ):
             raise ValueError("Expected an evaluation: classes, a square table of counts, n_train and errors of rivals.")
         return cls(tuple(classes), tuple(map(tuple, confusion)), n_train, rivals)
+
+
+def _is_row(row: Any, length: int) -> bool:
+    return isinstance(row, list | tuple) and len(row) == length and all(type(n) is int and n >= 0 for n in row)
 
 
 def held_out_rows(labels: ArrayLike, test_size: float, random_state: int | None = 0) -> NDArray[np.intp]:

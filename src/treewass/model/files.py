@@ -33,13 +33,18 @@ from treewass.search.tensor_files import read_tensors, write_tensors
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["FORMAT_VERSION", "data_name", "load_contents", "save_contents"]
+__all__ = ["FORMAT_VERSION", "check_target", "data_name", "load_contents", "save_contents"]
 
 _FORMAT = "treewass model"
 FORMAT_VERSION = 1
 _MANIFEST, _CARD = "manifest.json", "README.md"
 _INDEX = "index/manifest.json"  # holds the hashes of the index's own files
-_SETTINGS, _VOCABULARY, _DOCUMENTS, _TEXTS = "settings.json", "vocabulary.json", "documents.safetensors", "texts.safetensors"
+_SETTINGS, _VOCABULARY, _DOCUMENTS, _TEXTS = (
+    "settings.json",
+    "vocabulary.json",
+    "documents.safetensors",
+    "texts.safetensors",
+)
 _REQUIRED = {_INDEX, _SETTINGS, _VOCABULARY, _DOCUMENTS}
 _DATA_NAME = re.compile(r"data-[0-9a-f]{32}")
 _LEFT_OVER = re.compile(r"\.treewass-[0-9a-f]{32}\.\w+")
@@ -66,7 +71,7 @@ def save_contents(folder: str | os.PathLike[str], held: Contents, *, replaces: s
     path = Path(folder)
     path.mkdir(parents=True, exist_ok=True)
     with alone(path):
-        _refuse_others(path)
+        check_target(path)
         if replaces is not None and replaces != data_name(path):
             raise ValueError(f"Expected the model in {path} as it was loaded, but it has been replaced meanwhile.")
         name = f"data-{uuid.uuid4().hex}"
@@ -113,8 +118,18 @@ def _write_data(data: Path, held: Contents) -> dict[str, Any]:
     return {name: describe_file(data / name) for name in sorted(names)}
 
 
-def _refuse_others(path: Path) -> None:
-    """Refuse to write to a folder that holds something else than a model, or what a crash left of one."""
+def check_target(path: Path) -> None:
+    """Refuse to write to a folder that holds something else than a model, or what a crash left of one.
+
+    Raises
+    ------
+    ValueError
+        If it does; the message names some of the files.
+    """
+    if path.exists() and not path.is_dir():
+        raise ValueError(f"Expected a folder to write a model to, but {path} is a file.")
+    if not path.exists():
+        return
     names = {file.name for file in path.iterdir()}
     if _MANIFEST in names:
         try:
@@ -162,7 +177,9 @@ def load_contents(folder: str | os.PathLike[str], *, n_jobs: int | None = None) 
         if manifest == tried:
             break
     if isinstance(problem, FileNotFoundError):
-        raise ValueError(f"Expected a whole model in {path}, but {Path(problem.filename).name} is missing.") from problem
+        raise ValueError(
+            f"Expected a whole model in {path}, but {Path(problem.filename).name} is missing."
+        ) from problem
     raise ValueError(f"The model in {path} cannot be used. {problem}") from problem
 
 
@@ -203,11 +220,16 @@ def _read_manifest(path: Path) -> dict[str, Any]:
     if manifest.get("sha256") != manifest_hash(manifest):
         raise ValueError(f"Expected the {_MANIFEST} of {path} as it was written, but its hash differs: it is damaged.")
     data, files = manifest.get("data"), manifest.get("files")
-    sound = isinstance(data, str) and _DATA_NAME.fullmatch(data) is not None and isinstance(files, dict)
-    if not sound or not _REQUIRED <= files.keys() <= _REQUIRED | {_TEXTS} or not all(map(_is_entry, files.values())):
+    if not (isinstance(data, str) and _DATA_NAME.fullmatch(data) and isinstance(files, dict) and _are_ours(files)):
         raise ValueError(f"Expected the {_MANIFEST} of {path} to list the files of a model: it is damaged.")
     return manifest
 
 
+def _are_ours(listed: dict[str, Any]) -> bool:
+    return _REQUIRED <= listed.keys() <= _REQUIRED | {_TEXTS} and all(map(_is_entry, listed.values()))
+
+
 def _is_entry(described: Any) -> bool:
-    return isinstance(described, dict) and type(described.get("bytes")) is int and isinstance(described.get("sha256"), str)
+    return (
+        isinstance(described, dict) and type(described.get("bytes")) is int and isinstance(described.get("sha256"), str)
+    )

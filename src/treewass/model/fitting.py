@@ -25,9 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["fit_contents", "updated_contents", "with_documents", "without_documents"]
 
 
-def fit_contents(
-    model: DocumentModel, texts: list[str], labels: NDArray[Any], titles: list[str] | None
-) -> Contents:
+def fit_contents(model: DocumentModel, texts: list[str], labels: NDArray[Any], titles: list[str] | None) -> Contents:
     """Learn a model from scratch.
 
     Parameters

@@ -13,7 +13,18 @@ from treewass.documents.histograms import first_few
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["check_labels", "check_query", "check_texts", "check_titles"]
+__all__ = ["check_documents", "check_labels", "check_query", "check_texts"]
+
+
+def check_documents(
+    texts: Any, labels: ArrayLike, titles: Sequence[str] | None
+) -> tuple[list[str], NDArray[Any], list[str] | None]:
+    """Demand texts with a label each, and with a title each or none at all."""
+    checked = check_texts(texts)
+    names = None if titles is None else check_texts(titles)
+    if names is not None and len(names) != len(checked):
+        raise ValueError(f"Expected one title per text ({len(checked)}), got {len(names)}.")
+    return checked, check_labels(labels, len(checked)), names
 
 
 def check_texts(texts: Any) -> list[str]:
@@ -88,13 +99,3 @@ def check_labels(labels: ArrayLike, count: int) -> NDArray[Any]:
     if kinds == ["int"] and not all(-(2**63) <= value < 2**63 for value in values):
         raise ValueError("Expected labels that fit 64 bits.")
     return np.array(values, dtype=np.int64 if kinds == ["int"] else np.str_)
-
-
-def check_titles(titles: Sequence[str] | None, count: int) -> list[str] | None:
-    """Demand one title a text, or none at all."""
-    if titles is None:
-        return None
-    checked = check_texts(titles)
-    if len(checked) != count:
-        raise ValueError(f"Expected one title per text ({count}), got {len(checked)}.")
-    return checked

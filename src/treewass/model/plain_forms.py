@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -127,7 +128,7 @@ def _classes(classes: Any) -> tuple[Any, ...]:
     _demand(isinstance(classes, list) and len(classes) >= 2, f"at least two classes, got {classes!r}")
     kinds = {type(label) for label in classes}
     _demand(kinds in ({str}, {int}), "classes that are all strings or all integers")
-    _demand(all(one < other for one, other in zip(classes, classes[1:], strict=False)), "classes in ascending order")
+    _demand(all(one < other for one, other in pairwise(classes)), "classes in ascending order")
     return tuple(classes)
 
 
@@ -139,7 +140,9 @@ def _documents(
     ids, codes = arrays["ids"], arrays["codes"]
     _demand(np.array_equal(ids, index.ids), "the ids that the index has")
     _demand(codes.size == ids.size, f"a class number for each of {ids.size} documents, got {codes.size}")
-    _demand(not codes.size or (codes.min() >= 0 and codes.max() < n_classes), f"class numbers from 0 to {n_classes - 1}")
+    _demand(
+        not codes.size or (codes.min() >= 0 and codes.max() < n_classes), f"class numbers from 0 to {n_classes - 1}"
+    )
     expected = [{f"{name}_bytes", f"{name}_bounds"} for name in ("text", "title")]
     known = [set(), expected[0], expected[1], expected[0] | expected[1]]
     _demand(set(texts) in known, f"texts and titles, got the arrays {sorted(texts)}")
@@ -196,7 +199,9 @@ def _history(records: Any) -> tuple[dict[str, Any], ...]:
 
 def _numbers(values: Any, count: int | None, name: str) -> list[float]:
     sound = isinstance(values, list) and all(type(value) in (int, float) and math.isfinite(value) for value in values)
-    _demand(sound and count in (None, len(values)), f"finite numbers as {name}, {count or 'any'} of them, got {values!r}")
+    _demand(
+        sound and count in (None, len(values)), f"finite numbers as {name}, {count or 'any'} of them, got {values!r}"
+    )
     return [float(value) for value in values]
 
 

@@ -41,7 +41,9 @@ def make_learner(learner: Any, *, random_state: int | None = 0, parameters: dict
             )
         return clone(learner)
     if learner not in LEARNERS:
-        raise ValueError(f"Expected learner as one of {', '.join(LEARNERS)}, or an unfitted transformer, got {learner!r}.")
+        raise ValueError(
+            f"Expected learner as one of {', '.join(LEARNERS)}, or an unfitted transformer, got {learner!r}."
+        )
     module, name = LEARNERS[learner]
     return getattr(import_module(module), name)(**(parameters or {"random_state": random_state}))
 
@@ -55,7 +57,9 @@ def describe_learner(learner: Any) -> dict[str, Any]:
     'profile'
     """
     kind = type(learner)
-    name = next((key for key, (module, cls) in LEARNERS.items() if (kind.__module__, kind.__name__) == (module, cls)), None)
+    name = next(
+        (key for key, (module, cls) in LEARNERS.items() if (kind.__module__, kind.__name__) == (module, cls)), None
+    )
     try:
         parameters = portable_parameters(learner, kind.__name__)
     except TypeError:

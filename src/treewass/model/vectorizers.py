@@ -72,16 +72,16 @@ class WordCounter:
     array([[2, 2, 0, 0, 0]])
     """
 
-    def __init__(
-        self, token_pattern: str = DEFAULT_PATTERN, lowercase: bool = True, words: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, token_pattern: str = DEFAULT_PATTERN, lowercase: bool = True, words: Sequence[str] = ()) -> None:
         self.token_pattern = token_pattern
         self.lowercase = lowercase
         self.words = tuple(words)
         try:
             self._pattern = re.compile(token_pattern)
         except re.error as error:
-            raise ValueError(f"Expected token_pattern as a regular expression, got {token_pattern!r}: {error}.") from None
+            raise ValueError(
+                f"Expected token_pattern as a regular expression, got {token_pattern!r}: {error}."
+            ) from None
         if self._pattern.groups > 1:
             raise ValueError(f"Expected token_pattern with one group at most, got {token_pattern!r}.")
 
@@ -255,8 +255,15 @@ def restore_counter(settings: dict[str, Any], words: Sequence[str]) -> TextCount
     if kind != "words":
         parameters, idf = settings.get("parameters"), settings.get("idf")
         if not isinstance(parameters, dict) or not (idf is None or isinstance(idf, list)):
-            raise ValueError(f"Expected the parameters of a vectoriser, got {parameters!r} and idf {type(idf).__name__}.")
-        return SklearnCounter(str(kind), parameters, words, idf)
+            raise ValueError(
+                f"Expected the parameters of a vectoriser, got {parameters!r} and idf {type(idf).__name__}."
+            )
+        counter = SklearnCounter(str(kind), parameters, words, idf)
+        try:
+            counter.count([""])
+        except TypeError as error:
+            raise ValueError(f"Expected parameters of {kind}: {error}.") from error
+        return counter
     pattern, lowercase = settings.get("token_pattern"), settings.get("lowercase")
     if not isinstance(pattern, str) or not isinstance(lowercase, bool):
         raise ValueError(f"Expected a token_pattern and lowercase, got {pattern!r} and {lowercase!r}.")

@@ -149,7 +149,7 @@ def _offer_segment(
 
 def _keys(segment: Segment, query: dict[int, int]) -> NDArray[np.int64]:
     """Compute each document's norm less twice what it shares with the query; no less than that if values lost bits."""
-    n_tiles, n_rows, tile = segment.dense.shape
+    n_tiles, _, tile = segment.dense.shape
     directory = segment.directory.reshape(-1, n_tiles)
     bits = 16 if segment.is_narrow else 32
     shared = np.zeros((n_tiles, tile), dtype=np.int64)

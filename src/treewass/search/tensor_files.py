@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["read_tensors", "write_tensors"]
 
 _KINDS = {
-    "BOOL": "?", "U8": "u1", "U16": "<u2", "I32": "<i4", "U32": "<u4", "F32": "<f4", "I64": "<i8", "U64": "<u8", "F64": "<f8",
+    "BOOL": "?", "U8": "u1", "U16": "<u2", "I32": "<i4", "U32": "<u4", "F32": "<f4", "I64": "<i8", "U64": "<u8",
+    "F64": "<f8",
 }  # fmt: skip
 _LONGEST_HEADER = 2**20
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treewass.explain.branches import class_masses, ranked
+from treewass.documents.histograms import empty_rows
+from treewass.explain.branches import class_means, ranked
 from treewass.model.answers import describe_document
 from treewass.model.contents import Contents
 from treewass.search.contents import documents_of
@@ -40,8 +41,13 @@ class TreeView:
         self.component = component
         self.tree = held.index.metric.component(component)
         self._masses = mass_units(held.index.metric, documents_of(held.index), component)
-        codes, self._word_means, self._node_means = class_masses(self.tree, self._masses, held.documents.codes)
-        self._labels = [held.classes[code] for code in codes.tolist()]
+        known = np.setdiff1d(np.arange(self._masses.shape[0]), empty_rows(self._masses))
+        used, codes = np.unique(held.documents.codes[known], return_inverse=True)
+        self._labels = [held.classes[code] for code in used.tolist()]
+        self._word_means = class_means(self._masses[known], codes, used.size)
+        on_nodes = np.zeros((self.tree.n_nodes, used.size))
+        np.add.at(on_nodes, self.tree.word_nodes, self._word_means.T)
+        self._node_means = self.tree.subtree_sums(on_nodes)
 
     def branch(self, node: int) -> BranchView:
         """Show a node, which must be there."""

@@ -1,0 +1,53 @@
+"""Colours of classes: told apart on light and on dark ground."""
+
+from __future__ import annotations
+
+import colorsys
+
+__all__ = ["GREY", "class_color", "faded", "share_color"]
+
+GREY = "#9aa0a6"
+_PALETTE = (
+    "#3b76af", "#e0812c", "#4f9e4c", "#c9433f", "#8f6bb8", "#8a6556", "#d579b9", "#6f8b3d", "#2fa6b5", "#c2a12b",
+    "#5b5fc7", "#b5476f",
+)  # fmt: skip
+_GOLDEN = 0.618033988749895  # steps of the hue that never come close to each other
+
+
+def class_color(code: int) -> str:
+    """Return the colour of a class by its number.
+
+    Examples
+    --------
+    >>> class_color(0), class_color(0) == class_color(1)
+    ('#3b76af', False)
+    """
+    if code < len(_PALETTE):
+        return _PALETTE[code]
+    red, green, blue = colorsys.hls_to_rgb((code * _GOLDEN) % 1.0, 0.5, 0.5)
+    return f"#{round(255 * red):02x}{round(255 * green):02x}{round(255 * blue):02x}"
+
+
+def faded(color: str, strength: float) -> str:
+    """Mix a colour with grey: all of it at a strength of one.
+
+    Examples
+    --------
+    >>> faded("#ff0000", 1.0), faded("#ff0000", 0.0) == GREY
+    ('#ff0000', True)
+    """
+    strength = min(max(strength, 0.0), 1.0)
+    pairs = zip(bytes.fromhex(color[1:]), bytes.fromhex(GREY[1:]), strict=True)
+    return "#" + "".join(f"{round(strength * one + (1 - strength) * grey):02x}" for one, grey in pairs)
+
+
+def share_color(code: int, share: float, n_classes: int) -> str:
+    """Return the colour of a class, the greyer the nearer its share is to that of every class.
+
+    Examples
+    --------
+    >>> share_color(0, 1.0, 4) == class_color(0), share_color(0, 0.25, 4) == class_color(0)
+    (True, False)
+    """
+    even = 1 / n_classes
+    return faded(class_color(code), 0.2 + 0.8 * (share - even) / (1 - even) if n_classes > 1 else 1.0)

@@ -1,0 +1,184 @@
+"""The commands, end to end: in this process, and as the program that is installed."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.model.conftest import LABELS, TEXTS
+from treewass import DocumentModel, cli
+
+runner = CliRunner()
+PROGRAM = Path(sysconfig.get_path("scripts"), "treewass.exe" if os.name == "nt" else "treewass")
+CSV = "text,label\n" + "".join(f'"{text}",{label}\n' for text, label in zip(TEXTS * 3, LABELS * 3, strict=True))
+
+
+def invoke(*arguments, **settings):
+    """Run a command in this process; an error that a user would see as one sentence is raised."""
+    result = runner.invoke(cli.app, [str(argument) for argument in arguments], catch_exceptions=False, **settings)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def program(*arguments, stdin="", code=0):
+    """Run the installed program."""
+    assert PROGRAM.exists(), f"treewass is not installed: there is no {PROGRAM}"
+    command = [sys.executable, str(PROGRAM), *map(str, arguments)]
+    done = subprocess.run(command, input=stdin, capture_output=True, encoding="utf-8", check=False)
+    assert done.returncode == code, f"{done.returncode}: {done.stdout}{done.stderr}"
+    return done
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    path = tmp_path_factory.mktemp("data") / "pets.csv"
+    path.write_text(CSV, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def model(data):
+    folder = data.parent / "model"
+    invoke("fit", data, "-o", folder, "--neighbors", 3)
+    return folder
+
+
+def test_fit_says_how_good_it_is(data, tmp_path):
+    text = invoke("fit", data, "-o", tmp_path / "model", "--neighbors", 3, "--seed", 1)
+    for piece in (
+        "Error on 14 held-out documents",
+        "TF-IDF neighbours",
+        "linear SVM",
+        "45 documents in 3 classes",
+        "Next:",
+    ):
+        assert piece in text
+    card = (tmp_path / "model" / "README.md").read_text("utf-8")
+    assert "learned from 31 others" in card
+    assert "from all 45 documents" in card
+    assert "pets, 45 documents" in card
+
+
+def test_fit_prints_json(data, tmp_path):
+    summary = json.loads(invoke("fit", data, "-o", tmp_path / "m", "--neighbors", 3, "--no-texts", "--json"))
+    assert summary["documents"] == 45
+    assert summary["classes"] == ["car", "cat", "dog"]
+    assert set(summary["evaluation"]["rivals"]) == {"TF-IDF neighbours", "linear SVM on TF-IDF"}
+    assert 0 <= summary["evaluation"]["error"] <= 1
+    assert DocumentModel.load(tmp_path / "m").contents_.documents.texts is None
+    summary = json.loads(invoke("fit", data, "-o", tmp_path / "m", "--test-size", 0, "--neighbors", 3, "--json"))
+    assert summary["evaluation"] is None
+
+
+def test_documents_marked_as_test_are_never_learned_from(tmp_path):
+    rows = [
+        json.dumps({"text": text, "label": label, "split": "test" if number % 5 == 0 else "train"})
+        for number, (text, label) in enumerate(zip(TEXTS, LABELS, strict=True))
+    ]
+    (tmp_path / "pets.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    summary = json.loads(invoke("fit", tmp_path / "pets.jsonl", "-o", tmp_path / "m", "--neighbors", 3, "--json"))
+    assert summary["documents"] == 12
+    assert summary["evaluation"]["n_test"] == 3
+
+
+def test_search_prints_rows_and_json(model):
+    rows = [line.split("\t") for line in invoke("search", model, "my cat purrs", "-k", 4).splitlines()]
+    assert len(rows) == 4
+    assert all(len(row) == 5 for row in rows)
+    found = [json.loads(line) for line in invoke("search", model, "my cat purrs", "-k", 4, "--json").splitlines()]
+    assert [entry["id"] for entry in found] == [int(row[1]) for row in rows]
+    assert found == [
+        {"id": n.id, "distance": n.distance, "label": n.label, "title": n.title, "text": n.text}
+        for n in DocumentModel.load(model).search("my cat purrs", 4)
+    ]
+
+
+def test_predict_reads_files_and_standard_input(model, data, tmp_path):
+    rows = [line.split("\t") for line in invoke("predict", model, data).splitlines()]
+    assert len(rows) == 45
+    assert [row[0] for row in rows] == DocumentModel.load(model).predict(TEXTS * 3).tolist()
+    line = invoke("predict", model, "-", "--json", input='{"text": "my cat"}\n')
+    assert json.loads(line)["label"] == "cat"
+    assert sum(json.loads(line)["probabilities"].values()) == pytest.approx(1, abs=1e-4)
+    result = runner.invoke(cli.app, ["predict", str(model), str(data), "--label", "label"])
+    assert re.search(r"of 45 wrong: error [\d.]+ %", result.stderr)
+    (tmp_path / "plain.txt").write_text("a dog barks\nmy car\n", encoding="utf-8")
+    assert [row.split("\t")[0] for row in invoke("predict", model, tmp_path / "plain.txt").splitlines()] == [
+        "dog",
+        "car",
+    ]
+
+
+def test_explain_tells_of_pairs_and_labels(model, tmp_path):
+    text = invoke("explain", model, "my cat purrs", "the dog barks", "--picture", tmp_path / "plan.png")
+    assert "Distance" in text
+    assert "cat" in text
+    assert (tmp_path / "plan.png").read_bytes().startswith(b"\x89PNG")
+    pair = json.loads(invoke("explain", model, "id:0", "-", "--json", input="the dog barks"))
+    assert pair["distance"] == pytest.approx(sum(move["cost"] for move in pair["moves"]))
+    assert "Label cat" in invoke("explain", model, "my cat purrs")
+    assert json.loads(invoke("explain", model, "id:0", "--json"))["label"] == "cat"
+
+
+def test_report_is_written(model, tmp_path):
+    found = json.loads(invoke("report", model, "-o", tmp_path / "report.html", "--json"))
+    assert found["report"] == str(tmp_path / "report.html")
+    assert found["held_out"] is True
+    assert found["near_duplicates"]
+    assert "The learned tree" in (tmp_path / "report.html").read_text("utf-8")
+    assert "Written to" in invoke("report", model, "-o", tmp_path / "report.html")
+
+
+def test_the_program_answers_by_exit_code_and_one_sentence(model, data, tmp_path):
+    done = program("search", model, "-", "-k", 2, stdin="Käse, 🐈 and cat")
+    assert len(done.stdout.splitlines()) == 2
+    assert done.stderr == ""
+    done = program("search", model, "xyzzy")
+    assert done.stdout == ""
+    assert re.fullmatch(r"treewass: warning: 1 document\(s\) hold no known word.*\n", done.stderr)
+    for arguments, message in [
+        (("search", tmp_path / "no", "cat"), "there is none at"),
+        (("fit", tmp_path / "no.csv", "-o", tmp_path / "m"), "There is no file or folder"),
+        (("fit", data, "-o", tmp_path / "m", "--text", "body"), "no column 'body' in the header"),
+        (("fit", data, "-o", tmp_path / "m", "--learner", "forest"), "Expected learner as one of profile, stw"),
+        (("fit", data, "-o", data.parent), "holds other files"),
+        (("explain", model, "id:999"), "got 999"),
+        (("predict", model, "-"), "standard input: expected documents, found none"),
+    ]:
+        done = program(*arguments, code=1)
+        assert message in done.stderr
+        assert done.stderr.count("\n") == 1
+        assert done.stderr.startswith("treewass: ")
+        assert done.stdout == ""
+    assert "Traceback" in program("--debug", "search", tmp_path / "no", "cat", code=1).stderr
+    assert "Traceback" not in program("search", code=2).stderr
+    program("search", model, "cat", "-k", 0, code=2)
+
+
+def test_a_reader_that_leaves_is_no_error_to_shout_about(model, tmp_path):
+    (tmp_path / "many.txt").write_text("a dog barks\n" * 20_000, encoding="utf-8")
+    command = f"'{sys.executable}' '{PROGRAM}' predict '{model}' '{tmp_path / 'many.txt'}' | head -n 1"
+    done = subprocess.run(command, shell=True, capture_output=True, encoding="utf-8", check=True)
+    assert done.stdout.startswith("dog\t")
+    assert done.stderr == ""
+
+
+def test_shell_completion_is_offered():
+    done = program("--show-completion", "bash")
+    assert "_TREEWASS_COMPLETE" in done.stdout
+
+
+def test_searching_needs_neither_scikit_learn_nor_numba(model):
+    code = (
+        "import sys; from typer.testing import CliRunner; from treewass.cli import app; "
+        f"result = CliRunner().invoke(app, ['search', {str(model)!r}, 'cat']); assert result.exit_code == 0; "
+        "sys.stderr.write(' '.join(sys.modules))"
+    )
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stderr.split()
+    assert not {"scipy", "sklearn", "numba", "matplotlib", "plotly", "rich.table"} & set(loaded)

@@ -1,0 +1,52 @@
+import json
+
+import numpy as np
+import pytest
+
+from treewass.model import Evaluation, evaluate
+from treewass.model.evaluation import held_out_rows, usual_rivals
+
+from .conftest import LABELS, TEXTS
+
+
+def test_figures_are_those_of_the_predictions(fitted):
+    texts, labels = ["my cat", "a dog", "the car", "a lorry"], ["cat", "cat", "car", "lorry"]
+    evaluation = evaluate(fitted, texts, labels, rivals=usual_rivals(3, "distance"))
+    predicted = fitted.predict(texts)
+    assert evaluation.classes == ("car", "cat", "dog", "lorry")
+    assert evaluation.error == pytest.approx((predicted != np.array(labels)).mean())
+    for truth, label in zip(labels, predicted, strict=True):
+        assert evaluation.confusion[evaluation.classes.index(truth)][evaluation.classes.index(label)]
+    assert evaluation.n_test == 4
+    assert evaluation.n_train == len(TEXTS)
+    assert set(evaluation.rivals) == {"TF-IDF neighbours", "linear SVM on TF-IDF"}
+    assert Evaluation.from_dict(json.loads(json.dumps(evaluation.to_dict()))) == evaluation
+
+
+@pytest.mark.parametrize("test_size", [0.1, 0.3, 0.5, 0.8])
+def test_classes_are_held_out_evenly(test_size):
+    labels = np.array(LABELS * 4)
+    rows = held_out_rows(labels, test_size)
+    counts = np.unique(labels[rows], return_counts=True)[1]
+    assert rows.size == np.ceil(test_size * 60)
+    assert counts.max() - counts.min() <= 1
+    np.testing.assert_array_equal(rows, held_out_rows(labels, test_size))
+    assert not np.array_equal(rows, held_out_rows(labels, test_size, random_state=1))
+
+
+def test_rare_classes_do_not_keep_others_from_being_held_out():
+    assert held_out_rows(["a"] * 9 + ["b"], 0.3).size == 3
+    assert held_out_rows(list("abcde") * 2, 0.2).size == 2
+
+
+@pytest.mark.parametrize("test_size", [0.0, 1.0, -1, 0.99])
+def test_shares_that_leave_nothing_are_refused(test_size):
+    with pytest.raises(ValueError, match=r"test_size|to learn from"):
+        held_out_rows(["a", "b"] * 3, test_size)
+
+
+@pytest.mark.parametrize("change", [{"confusion": [[1]]}, {"n_train": "3"}, {"rivals": {"x": 2}}, {"classes": None}])
+def test_figures_of_another_shape_are_refused(change):
+    sound = Evaluation(("a", "b"), ((1, 0), (0, 1)), 3, {}).to_dict()
+    with pytest.raises(ValueError, match="Expected an evaluation"):
+        Evaluation.from_dict({**sound, **change})

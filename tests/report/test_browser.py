@@ -1,0 +1,120 @@
+"""The report in a browser: clicks, keys, markup, and no request that leaves the file."""
+
+import pytest
+
+from treewass import DocumentModel
+from treewass.report import make_report
+
+from .test_report import EVIL, labelled_texts
+
+ARGUMENTS = [
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def report_file(tmp_path_factory):
+    texts, labels, _ = labelled_texts(120)
+    model = DocumentModel(n_neighbors=5).fit(
+        [EVIL, *texts], ["<b>evil</b>", *labels], titles=[EVIL, *[""] * len(texts)]
+    )
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    make_report(model).write_html(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def browser(chromium):
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser, report_file):
+    """The report, opened; whatever it asks for and complains about is noted."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    page.requests, page.complaints = [], []
+    page.on("request", lambda request: page.requests.append(request.url))
+    page.on("console", lambda message: page.complaints.append(message.text))
+    page.on("pageerror", lambda error: page.complaints.append(str(error)))
+    page.goto(report_file.as_uri())
+    page.wait_for_selector("#tree-picture[data-ready=true]")
+    yield page
+    context.close()
+
+
+def test_nothing_is_asked_for_and_nothing_fails(page, report_file):
+    page.mouse.wheel(0, 4000)
+    for details in page.locator("details").all():
+        details.locator("summary").click()
+    assert page.requests == [report_file.as_uri()]
+    assert page.complaints == []
+
+
+def test_requests_and_foreign_scripts_are_forbidden(page):
+    failed = page.evaluate("fetch('https://example.org/').then(() => false, () => true)")
+    assert failed
+    page.evaluate(
+        "const s = document.createElement('script'); s.textContent = 'window.ran = true'; document.body.append(s)"
+    )
+    assert page.evaluate("window.ran") is None
+
+
+def test_markup_in_documents_shows_as_text(page):
+    assert "owned" not in page.title()
+    assert page.locator("body img").count() == 0
+    assert page.locator("body script").count() == 3
+    assert "<script>document.title = 'owned'</script>" in page.locator("main").inner_text()
+    assert "<b>evil</b>" in page.locator("#errors").inner_text()
+
+
+def test_a_click_opens_a_branch(page):
+    before = page.locator("#branch").get_attribute("data-branch")
+    page.locator("#tree-picture g.slice").nth(1).click()
+    page.wait_for_function("before => document.getElementById('branch').dataset.branch !== before", arg=before)
+    panel = page.locator("#branch").inner_text()
+    for piece in ("Classes", "Heaviest words", "Documents with most of their mass here"):
+        assert piece in panel
+
+
+def test_the_tree_can_be_walked_by_keys(page):
+    page.locator("#branch button").first.focus()
+    target = page.locator("#branch button").first.get_attribute("data-branch")
+    page.keyboard.press("Enter")
+    assert page.locator("#branch").get_attribute("data-branch") == target
+    assert page.evaluate("document.activeElement.tagName") == "H3"
+    page.keyboard.press("Tab")
+    assert "↑" in page.evaluate("document.activeElement.textContent")
+    page.keyboard.press("Space")
+    assert page.locator("#branch").get_attribute("data-branch") == "node0"
+
+
+def test_keys_reach_contents_and_details(page):
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
+    details = page.locator("#duplicates details").first
+    details.locator("summary").focus()
+    page.keyboard.press("Enter")
+    assert details.get_attribute("open") is not None
+
+
+def test_dark_and_narrow_screens_are_served(page):
+    def ground():
+        return page.evaluate("getComputedStyle(document.body).backgroundColor")
+
+    light = ground()
+    page.emulate_media(color_scheme="dark")
+    assert ground() != light
+    page.set_viewport_size({"width": 420, "height": 800})
+    page.wait_for_timeout(300)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 420
+    assert page.complaints == []
