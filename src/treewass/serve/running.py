@@ -9,13 +9,14 @@ import socket
 import threading
 import time
 import warnings
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from treewass.exceptions import EmptyDocumentWarning
+from treewass.extras import require
 from treewass.serve.journal_files import serving, sharing
 from treewass.serve.live_model import LiveModel, fold_journal
 from treewass.serve.settings import Settings
@@ -29,6 +30,7 @@ _LOGGER = logging.getLogger("treewass.serve")
 _BACKLOG = 2048
 _SHUTDOWN_SECONDS = 10
 _DESCRIPTORS = 65_536
+_UNTIL_THE_END = ExitStack()  # what a worker holds until its process ends, however it ends
 
 
 def run_service(
@@ -64,35 +66,52 @@ def run_service(
     OSError
         If the address cannot be had.
     """
-    from treewass.extras import require
-
-    require("fastapi", purpose="The service", extra="serve")
-    uvicorn = require("uvicorn", purpose="The service", extra="serve")
+    for module in ("fastapi", "httptools", "uvicorn"):
+        require(module, purpose="The service", extra="serve")
     path = Path(folder)
     _prepare_process()
     with serving(path), _listen(host, port) as listener:
         fold_journal(path)
-        make = partial(_sole_app if workers == 1 else _worker_app, path, settings)
-        config = uvicorn.Config(make, **_server_settings(), workers=workers)
+        run = _prepared_server(path, settings, workers, listener)
         if announce is not None:
             name = f"[{host}]" if ":" in host else host
             announce(f"http://{name}:{listener.getsockname()[1]}")
-        before = [(number, signal.signal(number, _ignore)) for number in (signal.SIGINT, signal.SIGTERM)]
-        try:
-            if workers == 1:
-                uvicorn.Server(config).run([listener])
-            else:
-                from uvicorn.supervisors import Multiprocess
-
-                Multiprocess(config, [listener]).run()
-        finally:
-            for number, handler in before:
-                signal.signal(number, handler)
+        with _taking_signals():
+            run()
         _LOGGER.info("stopped; %d writes folded into the model", fold_journal(path))
 
 
+def _prepared_server(folder: Path, settings: Settings, workers: int, listener: socket.socket) -> Callable[[], None]:
+    """Load and compile what the service needs; return what runs it."""
+    import uvicorn
+    from uvicorn.supervisors import Multiprocess
+
+    from treewass.serve.application import create_app
+
+    live = LiveModel(folder)
+    _warm_up(live)  # before workers start, so that one process compiles what all of them load
+    if workers == 1:
+        config = uvicorn.Config(create_app(live, settings), **_server_settings())
+        return lambda: uvicorn.Server(config).run([listener])
+    live.close()
+    make = partial(_worker_app, folder, settings)
+    config = uvicorn.Config(make, factory=True, workers=workers, **_server_settings())
+    return lambda: Multiprocess(config, [listener]).run()
+
+
+@contextmanager
+def _taking_signals() -> Iterator[None]:
+    """Survive the signals that uvicorn has handled and raises again."""
+    before = [(number, signal.signal(number, _ignore)) for number in (signal.SIGINT, signal.SIGTERM)]
+    try:
+        yield
+    finally:
+        for number, handler in before:
+            signal.signal(number, handler)
+
+
 def _ignore(*_: object) -> None:
-    """Take a signal that uvicorn has handled and raises again."""
+    """Take a signal and do nothing."""
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -104,7 +123,6 @@ def _server_settings() -> dict[str, Any]:
     from treewass.serve.connections import PatientProtocol
 
     return {
-        "factory": True,
         "http": PatientProtocol,
         "loop": "asyncio",
         "ws": "none",
@@ -132,22 +150,17 @@ def _prepare_process() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-def _sole_app(folder: Path, settings: Settings) -> RequestLog:
-    return _warm_app(LiveModel(folder), settings)
-
-
 def _worker_app(folder: Path, settings: Settings) -> RequestLog:
     """Make the application of one of several processes, which ends with the process that started it."""
+    from treewass.serve.application import create_app
+
     _prepare_process()
     signal.signal(signal.SIGINT, _ignore)  # of a terminal: the parent passes on that it is over
-    lock = sharing(folder)
-    lock.__enter__()  # until the process ends, however it ends
-    _LOCKS.append(lock)
+    _UNTIL_THE_END.enter_context(sharing(folder))
     threading.Thread(target=_follow_parent, args=(os.getppid(),), daemon=True).start()
-    return _warm_app(LiveModel(folder, alone=False), settings)
-
-
-_LOCKS: list[Any] = []
+    live = LiveModel(folder, alone=False)
+    _warm_up(live)
+    return create_app(live, settings)
 
 
 def _follow_parent(parent: int) -> None:
@@ -156,11 +169,9 @@ def _follow_parent(parent: int) -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _warm_app(live: LiveModel, settings: Settings) -> RequestLog:
-    """Make the application and have it search once, which loads the compiled loops."""
+def _warm_up(live: LiveModel) -> None:
+    """Search once, which loads the compiled loops, or compiles them on the first start after an installation."""
     from treewass.serve.answers import search_texts
-    from treewass.serve.application import create_app
 
     held = live.current()
     search_texts(held, [held.counter.words[0]], 1, highlight=False)
-    return create_app(live, settings)
