@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import treewass
-from treewass.documents.histograms import check_counts
 from treewass.explain.pairs import explain_pair
 from treewass.explain.predictions import Neighbor
-from treewass.model.answers import class_probabilities, describe_document, explain_label
+from treewass.model.answers import (
+    class_probabilities,
+    describe_document,
+    explain_label,
+    find_neighbors,
+    has_known_word,
+)
 from treewass.model.contents import Contents
 from treewass.search.contents import documents_of
-from treewass.search.embedding import unknown_rows
 from treewass.serve.highlights import cut, near_words, pair_weights, pieces, top_words
 from treewass.serve.schemas import (
     Comparison,
@@ -31,26 +35,18 @@ from treewass.serve.schemas import (
 from treewass.serve.settings import MOST_BYTES, MOST_CHARACTERS, MOST_NEIGHBORS, MOST_TEXTS, Settings
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
     from treewass.explain.pairs import Move
 
-__all__ = ["compare", "count_texts", "describe_model", "known_texts", "predict_text", "search_texts", "show_document"]
+__all__ = ["compare", "describe_model", "is_known", "predict_text", "search_texts", "show_document"]
 
 _MOST_MOVES = 100
 
 
-def count_texts(held: Contents, texts: Sequence[str]) -> csr_array:
-    """Count the words of texts, in the form that searches take."""
-    return check_counts(held.counter.count(texts), n_words=len(held.counter.words), caller="the model")
-
-
-def known_texts(held: Contents, counts: csr_array) -> NDArray[np.bool_]:
-    """Tell which counted texts hold a known word."""
-    known = np.ones(counts.shape[0], dtype=bool)
-    known[unknown_rows(held.index.metric, counts)] = False
-    return known
+def is_known(held: Contents, text: str) -> bool:
+    """Tell whether a text holds a word that the model knows."""
+    return has_known_word(held, held.counter.count_one(text))
 
 
 def search_texts(held: Contents, texts: Sequence[str], k: int, highlight: bool) -> list[SearchResult]:
@@ -70,17 +66,13 @@ def search_texts(held: Contents, texts: Sequence[str], k: int, highlight: bool) 
     list of SearchResult
         One a text; without neighbours for a text without a known word.
     """
-    counts = count_texts(held, texts)
-    known = known_texts(held, counts)
-    results = [SearchResult(known=bool(flag), neighbors=[]) for flag in known]
-    rows = np.flatnonzero(known)
-    if rows.size:
-        distances, ids = held.index.search(counts[rows], k)
-        for row, near, numbers in zip(rows.tolist(), distances.tolist(), ids.tolist(), strict=True):
-            views = [_neighbor(describe_document(held, n, d)) for n, d in zip(numbers, near, strict=True)]
-            results[row].neighbors = views
-            if highlight:
-                _highlight(held, counts[[row]], views)
+    results = []
+    for text in texts:
+        known = is_known(held, text)
+        found = find_neighbors(held, text, k, compiled=True) if known else []
+        results.append(SearchResult(known=known, neighbors=[_neighbor(neighbor) for neighbor in found]))
+        if highlight and found:
+            _highlight(held, held.counter.count([text]), results[-1].neighbors)
     return results
 
 
@@ -106,8 +98,7 @@ def _neighbor(neighbor: Neighbor) -> NeighborView:
 
 def predict_text(held: Contents, text: str, explain: bool) -> Prediction:
     """Classify a text, with reasons if asked; one without a known word gets the class shares of the training."""
-    known = bool(known_texts(held, count_texts(held, [text]))[0])
-    if not known:
+    if not is_known(held, text):
         order = np.argsort(-held.vote.prior, kind="stable").tolist()
         shares = [Share(label=held.classes[code], share=float(held.vote.prior[code])) for code in order]
         return Prediction(label=shares[0].label, known=False, probabilities=shares, pieces=pieces(held, text, {}))
@@ -145,8 +136,8 @@ def compare(held: Contents, first: str | int, second: str | int) -> Comparison:
     """
     counts = []
     for place, document in (("first", first), ("second", second)):
-        row = documents_of(held.index, [document]) if isinstance(document, int) else count_texts(held, [document])
-        if not known_texts(held, row)[0]:
+        row = documents_of(held.index, [document]) if isinstance(document, int) else held.counter.count([document])
+        if not has_known_word(held, (row.indices.tolist(), row.data.tolist())):
             raise ValueError(f"Expected a known word in the {place} document, but there is none: it has no distance.")
         counts.append(row)
     explanation = explain_pair(held.index.metric, counts[0], counts[1], held.counter.words)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -89,10 +88,12 @@ def _add_pages(api: FastAPI) -> None:
 
 
 def _add_description(api: FastAPI) -> None:
-    """Serve the OpenAPI description, made once."""
-    content = json.dumps(api.openapi(), ensure_ascii=False).encode()
-    answer = partial(_page, content, "application/json")
-    api.add_api_route("/openapi.json", answer, methods=["GET", "HEAD"], include_in_schema=False)
+    """Serve the OpenAPI description, which FastAPI makes once."""
+
+    def describe() -> Response:
+        return JSONResponse(api.openapi())
+
+    api.add_api_route("/openapi.json", describe, methods=["GET", "HEAD"], include_in_schema=False)
 
 
 def _page(content: bytes, kind: str) -> Response:

@@ -7,15 +7,15 @@ import os
 import time
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fastapi import APIRouter, Depends, FastAPI, HTTPException, Path, Query, Security
+from fastapi import APIRouter, Depends, FastAPI, HTTPException, Path, Query, Response, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from pydantic import BaseModel
 
 import treewass
 from treewass.serve.answers import (
     compare,
-    count_texts,
     describe_model,
-    known_texts,
+    is_known,
     predict_text,
     search_texts,
     show_document,
@@ -106,7 +106,8 @@ class _Doorkeeper:
         self._expected = None if settings.token is None else settings.token.encode()
         self._needed = needed
 
-    def __call__(self, credentials: _Credentials) -> None:
+    async def __call__(self, credentials: _Credentials) -> None:
+        """Refuse who does not have it; without a thread, since it takes no time."""
         if not self._needed:
             return
         if self._expected is None:
@@ -121,16 +122,18 @@ class _Doorkeeper:
 
 
 def _add_questions(router: APIRouter, live: LiveModel) -> None:
-    @router.post("/search", tags=["questions"])
-    def search(request: SearchRequest) -> SearchResults:
+    @router.post("/search", tags=["questions"], response_model=SearchResults)
+    def search(request: SearchRequest) -> Response:
         """Find the documents nearest to texts, exactly."""
-        return SearchResults(results=search_texts(live.current(), request.texts, request.k, request.highlight))
+        return _written(
+            SearchResults(results=search_texts(live.current(), request.texts, request.k, request.highlight))
+        )
 
-    @router.post("/predict", tags=["questions"])
-    def predict(request: PredictRequest) -> Predictions:
+    @router.post("/predict", tags=["questions"], response_model=Predictions)
+    def predict(request: PredictRequest) -> Response:
         """Predict the labels of texts."""
         held = live.current()
-        return Predictions(predictions=[predict_text(held, text, request.explain) for text in request.texts])
+        return _written(Predictions(predictions=[predict_text(held, text, request.explain) for text in request.texts]))
 
     @router.post("/explain", tags=["questions"], responses=_NO_DOCUMENT)
     def explain(request: ExplainRequest) -> Comparison:
@@ -143,6 +146,11 @@ def _add_questions(router: APIRouter, live: LiveModel) -> None:
             return compare(held, request.first, request.second)
         except ValueError as error:
             raise HTTPException(422, str(error)) from error
+
+
+def _written(answer: BaseModel) -> Response:
+    """Write an answer here and now: FastAPI would check it again, in another thread."""
+    return Response(answer.model_dump_json(), media_type="application/json")
 
 
 def _add_views(router: APIRouter, live: LiveModel, settings: Settings, log: RequestLog) -> None:
@@ -201,8 +209,7 @@ def _add_writes(router: APIRouter, live: LiveModel) -> None:
         except OSError as error:
             raise _disk_problem(error) from error
         held = live.current()
-        known = known_texts(held, count_texts(held, [document.text for document in new]))
-        return Added(ids=ids, known=known.tolist(), repeated=repeated)
+        return Added(ids=ids, known=[is_known(held, document.text) for document in new], repeated=repeated)
 
     @router.delete("/documents/{number}", tags=["documents"], responses=_NO_DOCUMENT)
     def remove_document(number: _Id) -> Removed:
