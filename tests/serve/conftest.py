@@ -54,13 +54,23 @@ def make_client(live):
         yield make
 
 
-@pytest.fixture
-def client(make_client):
-    return make_client()
+@pytest.fixture(scope="session")
+def client(fitted, tmp_path_factory):
+    """A client of an application that all tests read from and none writes to."""
+    from starlette.testclient import TestClient
+
+    folder = tmp_path_factory.mktemp("read") / "model"
+    fitted.save(folder)
+    live = LiveModel(folder)
+    with TestClient(create_app(live, Settings(token=TOKEN)), raise_server_exceptions=False) as client:
+        yield client
+    live.close()
 
 
 @pytest.fixture
-def writer(client):
+def writer(make_client):
+    """A client with the token, of an application of its own."""
+    client = make_client()
     client.headers["Authorization"] = f"Bearer {TOKEN}"
     return client
 

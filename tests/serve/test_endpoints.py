@@ -114,7 +114,8 @@ def test_a_key_makes_a_repetition_safe(writer):
     assert "for other documents" in post(writer, "documents", 409, **other)["detail"]
 
 
-def test_health_model_and_metrics(client):
+def test_health_model_and_metrics(make_client):
+    client = make_client()
     assert client.get("/api/health").json()["status"] == "ok"
     model = client.get("/api/model").json()
     assert (model["documents"], model["classes"]) == (15, ["car", "cat", "dog"])

@@ -76,6 +76,7 @@ def test_hostile_clients_do_not_bring_it_down(folder):
         assert client.get("/api/health").status_code == 200
 
 
+@pytest.mark.slow
 def test_workers_follow_each_other(folder):
     with running(folder, "--workers", "2") as (process, client):
         workers = set()
@@ -94,6 +95,7 @@ def test_workers_follow_each_other(folder):
     assert len(DocumentModel.load(folder).index_) == 25
 
 
+@pytest.mark.slow
 def test_workers_end_with_the_service_that_was_killed(folder):
     with running(folder, "--workers", "2") as (process, client):
         add(client)
