@@ -253,6 +253,17 @@ def test_tricks_with_paths_write_nothing(client):
     assert client.post("/api/search", json=body, headers={"X-HTTP-Method-Override": "DELETE"}).status_code == 422
 
 
+def test_forms_of_other_sites_are_no_requests(writer):
+    """A page elsewhere can make a browser send a body, but not as JSON."""
+    body = json.dumps({"documents": [{"text": "a cat", "label": "cat"}]})
+    for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"):
+        assert writer.post("/api/documents", content=body, headers={"Content-Type": kind}).status_code == 422
+    assert writer.get("/api/model").json()["documents"] == 15
+    answer = writer.options("/api/documents", headers={"Origin": "https://evil.example"})
+    assert answer.status_code == 405
+    assert not [name for name in answer.headers if name.startswith("access-control")]
+
+
 def test_every_answer_is_strict(client):
     for path in ("/", "/docs", "/app.js", "/openapi.json", "/api/model", "/api/nothing", "/nothing"):
         headers = client.get(path).headers

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
+import multiprocessing
 import os
 import signal
 import socket
 import threading
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -133,6 +133,7 @@ def _server_settings() -> dict[str, Any]:
         "proxy_headers": False,
         "backlog": _BACKLOG,
         "timeout_graceful_shutdown": _SHUTDOWN_SECONDS,
+        "timeout_worker_healthcheck": _SHUTDOWN_SECONDS,
     }
 
 
@@ -157,16 +158,18 @@ def _worker_app(folder: Path, settings: Settings) -> RequestLog:
     _prepare_process()
     signal.signal(signal.SIGINT, _ignore)  # of a terminal: the parent passes on that it is over
     _UNTIL_THE_END.enter_context(sharing(folder))
-    threading.Thread(target=_follow_parent, args=(os.getppid(),), daemon=True).start()
+    threading.Thread(target=_follow_parent, daemon=True).start()
     live = LiveModel(folder, alone=False)
     _warm_up(live)
     return create_app(live, settings)
 
 
-def _follow_parent(parent: int) -> None:
-    while os.getppid() == parent:
-        time.sleep(0.5)
-    os.kill(os.getpid(), signal.SIGTERM)
+def _follow_parent() -> None:
+    """Stop this worker when the process that started it ends, however it ends."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _warm_up(live: LiveModel) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
+from pydantic import BaseModel, Field, StrictInt, StrictStr
 
 from treewass.serve.settings import MOST_CHARACTERS, MOST_NEIGHBORS, MOST_TEXTS
 
@@ -46,7 +46,7 @@ Texts = Annotated[list[Text], Field(min_length=1, max_length=MOST_TEXTS)]
 
 
 class _Request(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = {"extra": "forbid", "strict": True}
 
 
 class SearchRequest(_Request):
