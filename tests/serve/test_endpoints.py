@@ -185,6 +185,14 @@ def test_what_the_model_refuses_gets_a_sentence(writer, path, body, status, sent
     assert sentence in post(writer, path, status, **body)["detail"]
 
 
+def test_details_are_for_one_text(client):
+    for path, name in (("search", "highlight"), ("predict", "explain")):
+        assert (
+            post(client, path, 422, texts=["a", "b"], **{name: True})["detail"]
+            == f"Expected one text with {name}, got 2."
+        )
+
+
 def test_unknown_branches_are_refused(client):
     for parameters in ({"node": 10**6}, {"component": 1}):
         assert client.get("/api/tree", params=parameters).status_code == 404

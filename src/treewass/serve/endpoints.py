@@ -125,6 +125,7 @@ def _add_questions(router: APIRouter, live: LiveModel) -> None:
     @router.post("/search", tags=["questions"], response_model=SearchResults)
     def search(request: SearchRequest) -> Response:
         """Find the documents nearest to texts, exactly."""
+        _demand_one(request.texts, request.highlight, "highlight")
         return _written(
             SearchResults(results=search_texts(live.current(), request.texts, request.k, request.highlight))
         )
@@ -132,6 +133,7 @@ def _add_questions(router: APIRouter, live: LiveModel) -> None:
     @router.post("/predict", tags=["questions"], response_model=Predictions)
     def predict(request: PredictRequest) -> Response:
         """Predict the labels of texts."""
+        _demand_one(request.texts, request.explain, "explain")
         held = live.current()
         return _written(Predictions(predictions=[predict_text(held, text, request.explain) for text in request.texts]))
 
@@ -226,6 +228,12 @@ def _add_writes(router: APIRouter, live: LiveModel) -> None:
 def _demand_document(held: Contents, number: int) -> None:
     if number not in held.index:
         raise HTTPException(404, f"There is no document {number}.")
+
+
+def _demand_one(texts: list[str], detailed: bool, name: str) -> None:
+    """Refuse details on many texts: each can take as long as a thousand plain answers."""
+    if detailed and len(texts) > 1:
+        raise HTTPException(422, f"Expected one text with {name}, got {len(texts)}.")
 
 
 def _disk_problem(error: OSError) -> HTTPException:

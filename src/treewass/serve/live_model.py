@@ -7,7 +7,6 @@ import json
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -209,17 +208,16 @@ def fold_journal(folder: Path) -> int:
 
 
 def _with_records(held: Contents, records: Iterable[Record]) -> Contents:
-    """Apply records, neighbours of one kind at a time."""
-    for operation, members in groupby(records, key=lambda record: record.get("operation")):
-        group = list(members)
-        if operation == "add":
-            expected = [number for record in group for number in record["ids"]]
-            held, ids = _with_added(held, group)
-            if ids != expected:
-                raise ValueError(f"Expected ids from {expected[0]} on for documents of the journal, got {ids[0]}.")
-        elif operation == "remove":
-            held = without_documents(held, as_ids([number for record in group for number in record["ids"]]))
-    return held
+    """Apply records: all that add at once, then all that remove, since an id is never given twice."""
+    records = list(records)
+    adding = [record for record in records if record.get("operation") == "add"]
+    if adding:
+        expected = _joined(adding, "ids")
+        held, ids = _with_added(held, adding)
+        if ids != expected:
+            raise ValueError(f"Expected ids from {expected[0]} on for documents of the journal, got {ids[0]}.")
+    removed = _joined([record for record in records if record.get("operation") == "remove"], "ids")
+    return without_documents(held, as_ids(removed)) if removed else held
 
 
 def _with_added(held: Contents, records: Sequence[Record]) -> tuple[Contents, list[int]]:

@@ -54,16 +54,18 @@ class SearchRequest(_Request):
 
     texts: Texts
     k: Annotated[int, Field(ge=1, le=MOST_NEIGHBORS, description="Documents to find for each text.")] = 10
-    highlight: Annotated[bool, Field(description="Whether to mark the words that bring each document near.")] = False
+    highlight: Annotated[
+        bool, Field(description="Whether to mark the words that bring each document near; with one text only.")
+    ] = False
 
 
 class PredictRequest(_Request):
     """Texts to classify."""
 
     texts: Texts
-    explain: Annotated[bool, Field(description="Whether to tell which words decided and which documents voted.")] = (
-        False
-    )
+    explain: Annotated[
+        bool, Field(description="Whether to tell which words and documents decided; with one text only.")
+    ] = False
 
 
 class ExplainRequest(_Request):
