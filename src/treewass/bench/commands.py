@@ -115,7 +115,7 @@ def fit_command(
 def serve_command(
     as_json: AsJson = False,
     documents: Annotated[int, typer.Option(min=100, help="Documents to generate.")] = 100_000,
-    requests: Annotated[int, typer.Option(min=10, help="Searches of a round.")] = 2_000,
+    requests: Annotated[int, typer.Option(min=10, help="Searches of a round.")] = 1_000,
 ) -> None:
     """Measure the service on loopback: throughput and latency, beside the search in one process."""
     from treewass.bench.serve import bench_serve

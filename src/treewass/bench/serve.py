@@ -27,7 +27,7 @@ _TOKEN = "token-of-the-benchmark"
 _LEARNED_FROM = 5_000  # documents; the others are added
 _ROUNDS = 3
 _NEIGHBORS = 10
-_SECONDS = 60  # the longest that one client of one round may take
+_SECONDS = 20  # the longest that one client of one round may take
 _PROTOCOL = (
     "generated topical documents of 40 words, 20 000 words, 8 classes, seed 0; 10 neighbours; one text a request; "
     "in-process is DocumentModel.search in one thread; clients are threads of one process, each with a connection of "
@@ -36,16 +36,16 @@ _PROTOCOL = (
 _Case = tuple[str, int, int]  # what, workers, clients
 
 
-def bench_serve(n_documents: int = 100_000, n_requests: int = 2_000, n_writes: int = 100) -> Iterator[Row]:
+def bench_serve(n_documents: int = 100_000, n_requests: int = 1_000, n_writes: int = 50) -> Iterator[Row]:
     """Measure throughput and latency on loopback.
 
     Parameters
     ----------
     n_documents : int, default=100_000
         Documents to search.
-    n_requests : int, default=2_000
+    n_requests : int, default=1_000
         Searches of a round, shared by the clients.
-    n_writes : int, default=100
+    n_writes : int, default=50
         Documents added in a round, one a request.
 
     Yields
