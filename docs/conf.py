@@ -9,6 +9,7 @@ from pathlib import Path
 from sphinx.application import Sphinx
 
 import treewass
+from treewass.methods import methods_markdown
 
 project = "treewass"
 author = "The treewass developers"
@@ -32,7 +33,8 @@ html_title = f"treewass {release}"
 html_copy_source = False
 html_show_sourcelink = False
 
-myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
+myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath", "substitution"]
+myst_substitutions = {"methods_table": methods_markdown()}
 myst_heading_anchors = 3
 # The menu of a formula is what would fetch further scripts.
 mathjax3_config = {"options": {"enableMenu": False}}

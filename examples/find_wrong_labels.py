@@ -15,5 +15,5 @@ changed = {int(row) for row in changed if labels[row] != corpus.labels[row]}
 
 report = make_report(DocumentModel().fit(corpus.texts, labels, titles=corpus.titles))
 report.write_html("report.html")
-suspects = [suspect.document.id for suspect in report.oddities.suspects]
-print(f"{len(changed)} labels were changed; {len(suspects)} look doubtful, {len(changed & set(suspects))} of them changed")
+suspects = {suspect.document.id for suspect in report.oddities.suspects}
+print(f"{len(changed)} labels were changed; {len(suspects)} look doubtful, {len(changed & suspects)} of them changed")

@@ -11,7 +11,14 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from treewass import EmptyDocumentWarning, ProfileTreeWasserstein, TreeWassersteinClassifier
+from treewass import (
+    EmptyDocumentWarning,
+    ProfileTreeWasserstein,
+    QuadtreeWasserstein,
+    SupervisedTreeWasserstein,
+    TreeSlicedWasserstein,
+    TreeWassersteinClassifier,
+)
 from treewass.learners import bow_metric
 
 TEXTS = [
@@ -30,11 +37,20 @@ CLASSIFIERS = [
     TreeWassersteinClassifier("bow", vote="majority", n_neighbors=3),
     TreeWassersteinClassifier("tfidf", vote="fallback", n_neighbors=3),
     TreeWassersteinClassifier(ProfileTreeWasserstein(depth=1), n_neighbors=3, n_jobs=2),
+    TreeWassersteinClassifier(QuadtreeWasserstein(), vote="majority", n_neighbors=3),
 ]
 
 
 @pytest.mark.filterwarnings("ignore::treewass.exceptions.EmptyDocumentWarning")
-@parametrize_with_checks([ProfileTreeWasserstein(), *CLASSIFIERS])
+@parametrize_with_checks(
+    [
+        ProfileTreeWasserstein(),
+        SupervisedTreeWasserstein(arity=2, depth=2, epochs=2),
+        QuadtreeWasserstein(),
+        TreeSlicedWasserstein(n_trees=2),
+        *CLASSIFIERS,
+    ]
+)
 def test_estimator_check(estimator, check):
     check(estimator)
 
@@ -112,8 +128,11 @@ def test_dense_output_of_transform_can_be_a_data_frame(counts):
         learner.set_output(transform="pandas").transform(counts)
 
 
-def test_transform_is_an_isometry_into_l1(counts):
-    learner = ProfileTreeWasserstein().fit(counts, LABELS)
+@pytest.mark.parametrize(
+    "learner", [ProfileTreeWasserstein(), QuadtreeWasserstein(n_dimensions=2), TreeSlicedWasserstein()], ids=str
+)
+def test_transform_is_an_isometry_into_l1(learner, counts):
+    learner = clone(learner).fit(counts, LABELS)
     rows = learner.transform(counts).toarray()
     l1 = abs(rows[:, None] - rows[None]).sum(axis=2)
     assert np.array_equal(learner.pairwise(counts), l1)

@@ -8,6 +8,9 @@ if TYPE_CHECKING:
     from treewass.classify.classifier import TreeWassersteinClassifier
     from treewass.exceptions import EmptyDocumentWarning
     from treewass.learners.profile import ProfileTreeWasserstein
+    from treewass.learners.quadtree import QuadtreeWasserstein
+    from treewass.learners.sliced import TreeSlicedWasserstein
+    from treewass.learners.stw import SupervisedTreeWasserstein
     from treewass.model.document_model import DocumentModel
     from treewass.search.index import TreeIndex
     from treewass.trees.metric import TreeMetric
@@ -18,9 +21,12 @@ __all__ = [
     "DocumentModel",
     "EmptyDocumentWarning",
     "ProfileTreeWasserstein",
+    "QuadtreeWasserstein",
+    "SupervisedTreeWasserstein",
     "Tree",
     "TreeIndex",
     "TreeMetric",
+    "TreeSlicedWasserstein",
     "TreeWassersteinClassifier",
 ]
 __getattr__, __dir__ = attach(
@@ -29,9 +35,12 @@ __getattr__, __dir__ = attach(
         "DocumentModel": ".model.document_model",
         "EmptyDocumentWarning": ".exceptions",
         "ProfileTreeWasserstein": ".learners.profile",
+        "QuadtreeWasserstein": ".learners.quadtree",
+        "SupervisedTreeWasserstein": ".learners.stw",
         "Tree": ".trees.tree",
         "TreeIndex": ".search.index",
         "TreeMetric": ".trees.metric",
+        "TreeSlicedWasserstein": ".learners.sliced",
         "TreeWassersteinClassifier": ".classify.classifier",
     },
     subpackages=(
@@ -42,7 +51,10 @@ __getattr__, __dir__ = attach(
         "exceptions",
         "explain",
         "learners",
+        "methods",
         "model",
+        "plot",
+        "report",
         "search",
         "trees",
     ),

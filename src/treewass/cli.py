@@ -60,6 +60,22 @@ def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     typer.echo(f"treewass: warning: {message}", err=True)
 
 
+@app.command()
+def methods() -> None:
+    """List the methods that ``treewass bench accuracy`` can measure."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from treewass.methods import METHODS
+
+    table = Table()
+    for column in ("name", "kind", "needs", "one comparison", "source"):
+        table.add_column(column)
+    for name, method in METHODS.items():
+        table.add_row(name, method.kind, ", ".join(method.needs), method.complexity, method.citation)
+    Console().print(table)
+
+
 def main() -> None:
     """Run the command line: 0 for success, 1 for an error, which is one sentence, 2 for wrong usage."""
     warnings.showwarning = _show_warning

@@ -12,7 +12,16 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-__all__ = ["alone", "check_file", "describe_file", "flush", "manifest_hash", "replace_manifest", "temporary"]
+__all__ = [
+    "alone",
+    "check_file",
+    "describe_file",
+    "flush",
+    "manifest_hash",
+    "replace_manifest",
+    "replacing",
+    "temporary",
+]
 
 _SAVING = threading.RLock()
 
@@ -65,6 +74,27 @@ def flush(path: Path) -> None:
         os.close(descriptor)
 
 
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Let a file be written under another name; it takes the place of `path`, in one step, if all went well.
+
+    Parameters
+    ----------
+    path : Path
+        The file to write or replace.
+
+    Yields
+    ------
+    Path
+        Where to write.
+    """
+    with temporary(path.parent, path.suffix[1:] or "new") as written:
+        yield written
+        flush(written)
+        written.replace(path)
+    flush(path.parent)
+
+
 def manifest_hash(manifest: dict[str, Any]) -> str:
     """Hash all of a manifest but its hash.
 
@@ -87,11 +117,8 @@ def replace_manifest(path: Path, manifest: dict[str, Any]) -> None:
     manifest : dict
         What JSON can hold.
     """
-    with temporary(path.parent, "json") as new:
-        new.write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
-        flush(new)
-        new.replace(path)
-    flush(path.parent)
+    with replacing(path) as written:
+        written.write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
 
 
 def describe_file(path: Path) -> dict[str, Any]:

@@ -6,9 +6,10 @@ import pytest
 from typer.testing import CliRunner
 
 from treewass.bench.accuracy import bench_accuracy, calibration_error, mean_rows
-from treewass.bench.accuracy_methods import METHODS, equal_documents
 from treewass.bench.fit import bench_fit
+from treewass.bench.linear_models import equal_documents
 from treewass.cli import app
+from treewass.methods import METHODS
 
 ANIMALS = {"cat": "cat purr meow sofa", "dog": "dog bark stick park", "cow": "cow moo grass field"}
 
@@ -26,6 +27,9 @@ def folder(tmp_path):
     with gzip.open(tmp_path / "splits.json.gz", "wt", encoding="utf-8") as file:
         json.dump({"pets": {"train": [list(range(60)), list(range(30, 90))]}}, file)
     (tmp_path / "stop_words.txt").write_text("the and")
+    words = [word for label in sorted(ANIMALS) for word in ANIMALS[label].split()]
+    places = np.repeat(np.eye(3) * 10, 4, axis=0) + random.normal(size=(12, 3))
+    np.savez(tmp_path / "word_vectors.npz", words=np.array(words), vectors=places)
     return tmp_path
 
 

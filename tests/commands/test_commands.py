@@ -142,31 +142,77 @@ def test_the_program_answers_by_exit_code_and_one_sentence(model, data, tmp_path
     done = program("search", model, "xyzzy")
     assert done.stdout == ""
     assert re.fullmatch(r"treewass: warning: 1 document\(s\) hold no known word.*\n", done.stderr)
-    for arguments, message in [
-        (("search", tmp_path / "no", "cat"), "there is none at"),
-        (("fit", tmp_path / "no.csv", "-o", tmp_path / "m"), "There is no file or folder"),
-        (("fit", data, "-o", tmp_path / "m", "--text", "body"), "no column 'body' in the header"),
-        (("fit", data, "-o", tmp_path / "m", "--learner", "forest"), "Expected learner as one of profile, stw"),
-        (("fit", data, "-o", data.parent), "holds other files"),
-        (("explain", model, "id:999"), "got 999"),
-        (("predict", model, "-"), "standard input: expected documents, found none"),
-    ]:
-        done = program(*arguments, code=1)
-        assert message in done.stderr
-        assert done.stderr.count("\n") == 1
-        assert done.stderr.startswith("treewass: ")
-        assert done.stdout == ""
+    done = program("search", tmp_path / "no", "cat", code=1)
+    assert re.fullmatch(r"treewass: Expected the folder of a model, but there is none at .*\n", done.stderr)
+    assert done.stdout == ""
     assert "Traceback" in program("--debug", "search", tmp_path / "no", "cat", code=1).stderr
     assert "Traceback" not in program("search", code=2).stderr
     program("search", model, "cat", "-k", 0, code=2)
 
 
+def test_errors_are_one_sentence(model, data, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("warnings.showwarning", None)  # set by main, and restored afterwards
+    for arguments, message in [
+        (("fit", tmp_path / "no.csv", "-o", tmp_path / "m"), "There is no file or folder"),
+        (("fit", data, "-o", tmp_path / "m", "--text", "body"), "no column 'body' in the header"),
+        (("fit", data, "-o", tmp_path / "m", "--learner", "forest"), "Expected learner as one of profile, stw"),
+        (("fit", data, "-o", data.parent), "holds other files"),
+        (("fit", data, "-o", data), "is a file"),
+        (("explain", model, "id:999"), "got 999"),
+        (("predict", model, tmp_path), "expected documents, found none"),
+    ]:
+        monkeypatch.setattr(sys, "argv", ["treewass", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stopped:
+            cli.main()
+        printed = capsys.readouterr()
+        assert stopped.value.code == 1
+        assert message in printed.err
+        assert printed.err.startswith("treewass: ")
+        assert printed.err.count("\n") == 1
+        assert printed.out == ""
+
+
 def test_a_reader_that_leaves_is_no_error_to_shout_about(model, tmp_path):
-    (tmp_path / "many.txt").write_text("a dog barks\n" * 20_000, encoding="utf-8")
+    (tmp_path / "many.txt").write_text("a dog barks\n" * 5000, encoding="utf-8")
     command = f"'{sys.executable}' '{PROGRAM}' predict '{model}' '{tmp_path / 'many.txt'}' | head -n 1"
     done = subprocess.run(command, shell=True, capture_output=True, encoding="utf-8", check=True)
     assert done.stdout.startswith("dog\t")
     assert done.stderr == ""
+
+
+def at_terminal(*arguments):
+    """Run the program at a terminal; return what it shows there."""
+    import pty
+
+    terminal, end = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "110"}
+    with subprocess.Popen(
+        [sys.executable, str(PROGRAM), *map(str, arguments)], stdout=end, stderr=end, stdin=end, env=environment
+    ) as process:
+        os.close(end)
+        shown = b""
+        while True:
+            try:
+                piece = os.read(terminal, 4096)
+            except OSError:  # Linux says so when the other end is closed
+                break
+            if not piece:
+                break
+            shown += piece
+    os.close(terminal)
+    assert process.returncode == 0, shown.decode()
+    return shown.decode()
+
+
+def test_people_see_tables_colours_and_bars(model, data, tmp_path):
+    table = at_terminal("search", model, "my cat purrs", "-k", 2)
+    assert "distance" in table
+    assert "┃" in table
+    assert "\x1b[" in at_terminal("explain", model, "my cat purrs", "the dog barks")
+    bars = at_terminal("fit", data, "-o", tmp_path / "m", "--neighbors", 3)
+    assert "refining" in bars
+    assert re.search(r"\d:\d\d:\d\d", bars), "no time left is shown"
+    assert "verbose" not in (tmp_path / "m" / "README.md").read_text("utf-8")
 
 
 def test_shell_completion_is_offered():

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treewass.explain import tree_outline
@@ -8,6 +8,7 @@ from treewass.explain import tree_outline
 from .test_pairs import WORDS, random_case
 
 
+@settings(max_examples=30)
 @given(seed=st.integers(0, 10**6))
 def test_the_outline_adds_up(seed):
     metric, documents = random_case(seed, 1)

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
@@ -21,6 +21,7 @@ def random_case(seed, n_components):
     return TreeMetric(trees, random.random((n_components, 9)) + 0.1), documents
 
 
+@settings(max_examples=30)
 @given(seed=st.integers(0, 10**6), n_components=st.integers(1, 2))
 def test_costs_add_up_to_the_distance(seed, n_components):
     metric, documents = random_case(seed, n_components)
@@ -34,6 +35,7 @@ def test_costs_add_up_to_the_distance(seed, n_components):
     assert all(move.cost == 0 for move in explanation.shared)
 
 
+@settings(max_examples=30)
 @given(seed=st.integers(0, 10**6))
 def test_branches_and_leaves_cost_the_distance(seed):
     metric, documents = random_case(seed, 1)
@@ -50,6 +52,7 @@ def test_branches_and_leaves_cost_the_distance(seed):
         assert sorted(branch.words) == sorted(used)
 
 
+@settings(max_examples=30)
 @given(seed=st.integers(0, 10**6), n_components=st.integers(1, 2))
 def test_support_adds_up_to_the_difference_of_distances(seed, n_components):
     metric, documents = random_case(seed, n_components)

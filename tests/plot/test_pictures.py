@@ -92,6 +92,12 @@ def test_history_has_a_line_a_tree():
     ax = plot.history(records)
     assert [line.get_ydata().tolist() for line in ax.lines] == [[1, 0.5, 1 / 3]] * 2
     assert len(ax.get_legend().get_texts()) == 2
+    runs = [
+        {"run": "margin 10", "epoch": 1, "loss": 2.0, "validation_loss": 3.0},
+        {"run": "all", "epoch": 1, "loss": 1.0},
+    ]
+    labels = [text.get_text() for text in plot.history(runs).get_legend().get_texts()]
+    assert labels == ["margin 10", "margin 10, validation", "all"]
     with pytest.raises(ValueError, match="got none"):
         plot.history([])
     with pytest.raises(ValueError, match="loss is missing"):

@@ -115,6 +115,6 @@ def test_dark_and_narrow_screens_are_served(page):
     page.emulate_media(color_scheme="dark")
     assert ground() != light
     page.set_viewport_size({"width": 420, "height": 800})
-    page.wait_for_timeout(300)
+    page.wait_for_timeout(200)
     assert page.evaluate("document.documentElement.scrollWidth") <= 420
     assert page.complaints == []

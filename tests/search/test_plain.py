@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treewass import TreeIndex, TreeMetric
@@ -31,6 +31,7 @@ def arrays(row):
     return words.tolist(), np.asarray(row, dtype=float)[words].tolist()
 
 
+@settings(max_examples=30)
 @given(seed=st.integers(0, 10**6), n_components=st.integers(1, 2), k=st.integers(1, 30), narrow=st.booleans())
 def test_answers_are_those_of_the_compiled_search(seed, n_components, k, narrow):
     random = np.random.default_rng(seed)
@@ -66,6 +67,7 @@ def test_answers_agree_on_many_tiles_in_sixteen_bits(monkeypatch):
         np.testing.assert_array_equal(ids, expected[1][row])
 
 
+@settings(max_examples=30)
 @given(seed=st.integers(0, 10**6), n_components=st.integers(1, 2))
 def test_embedding_is_the_compiled_one(seed, n_components):
     random = np.random.default_rng(seed)

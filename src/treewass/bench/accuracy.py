@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treewass.bench.accuracy_methods import DEFAULT_METHODS, METHODS
-from treewass.bench.datasets import PAPER_SETS, Split, TextSet, load_set
+from treewass.bench.datasets import PAPER_SETS, Split, TextSet, load_set, load_vectors
 from treewass.bench.rows import Row, Value, read_rows
+from treewass.methods import DEFAULT_METHODS, METHODS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,11 +42,11 @@ def bench_accuracy(
     sets : sequence of str
         Names of text sets, or ``"docstrings"`` for the built-in corpus, on five random splits.
     methods : sequence of str
-        Names of `METHODS`.
+        Names of `treewass.methods.METHODS`.
     splits : int, optional
         The first so many splits of each set; all by default.
     data : path-like, optional
-        Folder of the text sets; that of the variable TREEWASS_DATA by default.
+        Folder of the text sets and of ``word_vectors.npz``; that of the variable TREEWASS_DATA by default.
     output : path-like, optional
         A file of rows: those it holds are not measured again, new ones are appended.
 
@@ -68,20 +68,22 @@ def bench_accuracy(
                 row = finished.get(_key(case))
                 if row is None:
                     split = text_set.split(number) if split is None else split
-                    row = Row("accuracy", case, measure(method, split), _PROTOCOL)
+                    row = Row("accuracy", case, measure(method, split, data), _PROTOCOL)
                     _append(output, row)
                 yield row
 
 
-def measure(method: str, split: Split) -> dict[str, Value]:
+def measure(method: str, split: Split, data: str | os.PathLike[str] | None = None) -> dict[str, Value]:
     """Fit a method on a split and measure it.
 
     Parameters
     ----------
     method : str
-        A name of `METHODS`.
+        A name of `treewass.methods.METHODS`.
     split : Split
         Training and test documents.
+    data : path-like, optional
+        Folder of ``word_vectors.npz``, for methods that need vectors.
 
     Returns
     -------
@@ -91,7 +93,8 @@ def measure(method: str, split: Split) -> dict[str, Value]:
     """
     from sklearn.metrics import f1_score, log_loss
 
-    model = METHODS[method].make(split.X_train)
+    chosen = METHODS[method]
+    model = chosen.make(load_vectors(split.words, data) if "vectors" in chosen.needs else None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # documents without a known word: they count as errors or not
         start = time.perf_counter()

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from treewass.methods import DEFAULT_METHODS
+
 if TYPE_CHECKING:
     from treewass.bench.rows import Row
 
@@ -79,7 +81,9 @@ def accuracy_command(
     sets: Annotated[
         str, typer.Option(help="Text sets, with commas; docstrings is the built-in corpus.")
     ] = "twitter,amazon,classic,bbcsport,ohsumed,reuters",
-    methods: Annotated[str, typer.Option(help="Methods, with commas.")] = "profile,profile-fallback,tfidf,svm,logistic",
+    methods: Annotated[
+        str | None, typer.Option(help=f"Names that treewass methods lists, with commas; {','.join(DEFAULT_METHODS)}.")
+    ] = None,
     splits: Annotated[int | None, typer.Option(min=1, help="The first so many splits of each set.")] = None,
     data: Annotated[str | None, typer.Option(help="Folder of the text sets; TREEWASS_DATA by default.")] = None,
     output: Annotated[str | None, typer.Option(help="File of rows: resumed if there, appended to.")] = None,
@@ -90,12 +94,26 @@ def accuracy_command(
         from treewass.bench.accuracy_table import accuracy_markdown
         from treewass.bench.rows import read_rows
 
-        typer.echo(accuracy_markdown(read_rows(table)))
+        rows = read_rows(table)
+        typer.echo(accuracy_markdown(rows) if methods is None else accuracy_markdown(rows, methods.split(",")))
         return
     from treewass.bench.accuracy import bench_accuracy, mean_rows
 
-    rows = _announced(bench_accuracy(sets.split(","), methods.split(","), splits, data, output))
-    show(rows if as_json else mean_rows(rows), as_json)
+    chosen = DEFAULT_METHODS if methods is None else methods.split(",")
+    measured = _announced(bench_accuracy(sets.split(","), chosen, splits, data, output))
+    show(measured if as_json else mean_rows(measured), as_json)
+
+
+@bench.command("trees")
+def trees_command(
+    as_json: AsJson = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Two sets and few pairs; rough figures.")] = False,
+    data: Annotated[str | None, typer.Option(help="Folder of the text sets; TREEWASS_DATA by default.")] = None,
+) -> None:
+    """Measure the unsupervised trees and Flowtree beside the paper's tree and exact transport."""
+    from treewass.bench.trees import bench_trees
+
+    show_each(_announced(bench_trees(quick, data)), as_json)
 
 
 @bench.command("fit")
@@ -121,6 +139,39 @@ def serve_command(
     from treewass.bench.serve import bench_serve
 
     show(bench_serve(documents, requests), as_json)
+
+
+@bench.command("wmd")
+def wmd_command(
+    as_json: AsJson = False,
+    cases: Annotated[str, typer.Option(help="What to measure, with commas.")] = "gensim,bounds,neighbors,errors",
+    data: Annotated[str | None, typer.Option(help="Folder of the text sets; TREEWASS_DATA by default.")] = None,
+    table: Annotated[str | None, typer.Option(help="Lay stored rows out as Markdown instead of measuring.")] = None,
+) -> None:
+    """Measure word mover's distances: against gensim, bounds against exact ones, pruned search, errors."""
+    if table is not None:
+        from treewass.bench.rows import read_rows
+        from treewass.bench.speed_table import speed_markdown
+
+        typer.echo(speed_markdown(read_rows(table), key="case"))
+        return
+    from treewass.bench.word_mover import bench_word_mover
+
+    show_each(_announced(bench_word_mover(cases.split(","), data)), as_json)
+
+
+@bench.command("train")
+def train_command(
+    as_json: AsJson = False,
+    cases: Annotated[
+        str, typer.Option(help="What to measure, with commas.")
+    ] = "dense,memory,vocabulary,depth,variants,ablation",
+    data: Annotated[str | None, typer.Option(help="Folder of the text sets; TREEWASS_DATA by default.")] = None,
+) -> None:
+    """Measure the paper's learner: a step beside algorithm 1, memory, growth with words and depth, its options."""
+    from treewass.bench.train import bench_train
+
+    show_each(_announced(bench_train(cases.split(","), data)), as_json)
 
 
 @bench.command("tool")
@@ -151,6 +202,8 @@ def show_each(rows: Iterable[Row], as_json: bool) -> None:
 def _announced(rows: Iterable[Row]) -> Iterator[Row]:
     """Say on standard error what has been measured, row by row."""
     for row in rows:
-        what = ", ".join(str(row.case[name]) for name in ("set", "split", "method", "case") if name in row.case)
+        what = ", ".join(
+            str(row.case[name]) for name in ("measure", "set", "split", "method", "case") if name in row.case
+        )
         typer.echo(f"measured {what}", err=True)
         yield row

@@ -5,8 +5,10 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,12 +16,14 @@ import numpy as np
 
 from treewass.documents.corpus import Corpus
 from treewass.documents.readers import read_corpus
+from treewass.documents.word_vectors import AlignedVectors, WordVectors, read_word_vectors
+from treewass.exceptions import UncoveredWordsWarning
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-__all__ = ["PAPER_SETS", "Split", "TextSet", "data_folder", "load_set"]
+__all__ = ["PAPER_SETS", "Split", "TextSet", "data_folder", "load_set", "load_vectors"]
 
 PAPER_SETS = ("twitter", "amazon", "classic", "bbcsport", "ohsumed", "reuters")
 
@@ -135,6 +139,31 @@ def load_set(name: str, folder: str | os.PathLike[str] | None = None) -> TextSet
     corpus = read_corpus(path)
     stop_words = () if name == "twitter" else tuple((path.parent / "stop_words.txt").read_text("utf-8").split())
     return TextSet(corpus, _train_rows(path.parent, name, corpus), stop_words)
+
+
+def load_vectors(words: Iterable[str], folder: str | os.PathLike[str] | None = None) -> AlignedVectors:
+    """Load the vectors of words; words without one carry no mass, as in the paper's sets, which lack them.
+
+    Parameters
+    ----------
+    words : iterable of str
+        The vocabulary of a split.
+    folder : path-like, optional
+        Where ``word_vectors.npz`` is; that of the variable TREEWASS_DATA by default.
+
+    Returns
+    -------
+    AlignedVectors
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UncoveredWordsWarning)
+        return _all_vectors(data_folder(folder) / "word_vectors.npz").align(words)
+
+
+@cache
+def _all_vectors(path: Path) -> WordVectors:
+    """Read a file of vectors once."""
+    return read_word_vectors(path)
 
 
 def _train_rows(folder: Path, name: str, corpus: Corpus) -> tuple[NDArray[np.intp], ...]:

@@ -21,13 +21,15 @@ _HEADINGS = {
 }
 
 
-def speed_markdown(rows: Iterable[Row]) -> str:
+def speed_markdown(rows: Iterable[Row], key: str = "measure") -> str:
     """Lay rows out as one Markdown table a measure.
 
     Parameters
     ----------
     rows : iterable of Row
         As `bench_speed` makes them.
+    key : str, default="measure"
+        What tells one table from another in the rows' cases.
 
     Returns
     -------
@@ -41,10 +43,10 @@ def speed_markdown(rows: Iterable[Row]) -> str:
     """
     by_measure: dict[str, list[Row]] = {}
     for row in rows:
-        by_measure.setdefault(str(row.case["measure"]), []).append(row)
+        by_measure.setdefault(str(row.case[key]), []).append(row)
     lines = []
     for measure, own in by_measure.items():
-        names = list(dict.fromkeys(name for row in own for name in (*row.case, *row.measures) if name != "measure"))
+        names = list(dict.fromkeys(name for row in own for name in (*row.case, *row.measures) if name != key))
         lines += [f"### {_HEADINGS.get(measure, measure)}", ""]
         lines += ["| " + " | ".join(name.replace("_", " ") for name in names) + " |", "|" + "---|" * len(names)]
         for row in own:

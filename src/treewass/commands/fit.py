@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from treewass.commands.progress import waiting
 from treewass.commands.shared import (
     AsJson,
     DataFile,
@@ -107,7 +108,8 @@ def fit_corpus(model: DocumentModel, corpus: Corpus, test_size: float, seed: int
         others = np.setdiff1d(np.arange(len(corpus)), held)
         _fit(model, corpus, others)
         rivals = usual_rivals(model.n_neighbors, model.vote)
-        evaluation = evaluate(model, [corpus.texts[row] for row in held], labels[held], rivals=rivals)
+        with waiting("measuring on held-out documents, beside other methods …"):
+            evaluation = evaluate(model, [corpus.texts[row] for row in held], labels[held], rivals=rivals)
     start = time.perf_counter()
     if evaluation is None or corpus.parts is None:
         _fit(model, corpus, learned)

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from treewass.commands.progress import in_blocks
 from treewass.commands.shared import (
     AsJson,
     DataFile,
@@ -22,6 +23,7 @@ from treewass.commands.shared import (
 
 __all__ = ["predict_command"]
 
+_BLOCK = 1000
 _COMPILED_FROM = 50  # texts: fewer are answered sooner without compiled code
 
 
@@ -39,17 +41,19 @@ def predict_command(
     """Predict the labels of texts: label, probability and the beginning of the text, with tabs between them."""
     corpus = read_data(data, text=text, label=label, format=format, encoding=encoding, min_classes=1)
     loaded = load_model(model, compiled=len(corpus) >= _COMPILED_FROM)
-    probabilities = loaded.predict_proba(corpus.texts)
     classes = loaded.classes_.tolist()
-    best = probabilities.argmax(axis=1)
-    for row, code in enumerate(best.tolist()):
-        if as_json:
-            shares = {
-                str(name): round(float(share), 6) for name, share in zip(classes, probabilities[row], strict=True)
-            }
-            print_json({"row": row, "label": classes[code], "probabilities": shares})
-        else:
-            print_rows([(classes[code], f"{probabilities[row, code]:.3f}", excerpt(corpus.texts[row]))])
+    best: list[int] = []
+    for block in in_blocks(len(corpus), _BLOCK, "predicting"):
+        texts = corpus.texts[block]
+        probabilities = loaded.predict_proba(texts)
+        codes = probabilities.argmax(axis=1).tolist()
+        for row, code in enumerate(codes):
+            if as_json:
+                shares = {str(name): round(float(p), 6) for name, p in zip(classes, probabilities[row], strict=True)}
+                print_json({"row": block.start + row, "label": classes[code], "probabilities": shares})
+            else:
+                print_rows([(classes[code], f"{probabilities[row, code]:.3f}", excerpt(texts[row]))])
+        best += codes
     if corpus.labels is not None:
-        wrong = sum(str(classes[code]) != truth for code, truth in zip(best.tolist(), corpus.labels, strict=True))
+        wrong = sum(str(classes[code]) != truth for code, truth in zip(best, corpus.labels, strict=True))
         typer.echo(f"{wrong} of {len(corpus)} wrong: error {100 * wrong / len(corpus):.1f} %", err=True)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from treewass.commands.progress import waiting
 from treewass.commands.shared import AsJson, ModelFolder, load_model, print_json, print_line
 
 __all__ = ["report_command"]
@@ -26,8 +27,9 @@ def report_command(
     from treewass.report import make_report
 
     target = Path(output).expanduser()
-    report = make_report(load_model(model, compiled=True))
-    report.write_html(target)
+    with waiting("comparing each document with the others …"):
+        report = make_report(load_model(model, compiled=True))
+        report.write_html(target)
     if as_json:
         print_json({"report": str(target), **report.findings()})
     else:

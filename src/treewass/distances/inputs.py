@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-__all__ = ["check_vectors", "covered_histograms"]
+__all__ = ["check_vectors", "covered_histograms", "finite_vectors", "open_vectors"]
 
 
 def check_vectors(word_vectors: Any, *, caller: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
@@ -47,6 +47,25 @@ def check_vectors(word_vectors: Any, *, caller: str) -> tuple[NDArray[np.float64
     >>> vectors.dtype, covered.tolist()
     (dtype('float64'), [True, True])
     """
+    found, covered = open_vectors(word_vectors, caller=caller)
+    return finite_vectors(found, np.arange(len(found)), caller=caller), covered
+
+
+def open_vectors(word_vectors: Any, *, caller: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Validate the shape and the kind of vectors, without looking at the numbers.
+
+    Parameters
+    ----------
+    word_vectors, caller
+        As in `check_vectors`.
+
+    Returns
+    -------
+    vectors : ndarray of shape (n_words, n_dimensions)
+        As they are.
+    covered : ndarray of shape (n_words,), bool
+        True for a word with a vector.
+    """
     if isinstance(word_vectors, WordVectors):
         raise TypeError(
             f"{caller} expects one vector for each column of the counts, got WordVectors, which have an order of their "
@@ -61,15 +80,33 @@ def check_vectors(word_vectors: Any, *, caller: str) -> tuple[NDArray[np.float64
         )
     if found.dtype.kind not in "biuf":
         raise TypeError(f"{caller} expects word_vectors of real numbers, got dtype {found.dtype}.")
-    vectors = np.ascontiguousarray(found, dtype=np.float64)
-    wrong = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
+    return found, np.array(word_vectors.covered) if aligned else np.ones(len(found), dtype=np.bool_)
+
+
+def finite_vectors(found: NDArray[Any], words: NDArray[np.intp], *, caller: str) -> NDArray[np.float64]:
+    """Take the vectors of some words, and refuse numbers that are NaN or infinite.
+
+    Parameters
+    ----------
+    found : ndarray of shape (n_words, n_dimensions)
+        From `open_vectors`.
+    words : ndarray of int
+        The words that are needed.
+    caller : str
+        Named in error messages.
+
+    Returns
+    -------
+    ndarray of shape (n_needed, n_dimensions), float64
+    """
+    vectors = np.ascontiguousarray(found[words], dtype=np.float64)
+    wrong = words[~np.isfinite(vectors).all(axis=1)]
     if wrong.size:
         raise ValueError(
             f"{caller} expects finite word_vectors, got NaN or infinity for {wrong.size} of {len(vectors)} words "
             f"(rows {first_few(wrong)}). Where words have no vector, pass those of WordVectors.align, which marks them."
         )
-    covered = np.array(word_vectors.covered) if aligned else np.ones(len(vectors), dtype=np.bool_)
-    return vectors, covered
+    return vectors
 
 
 def covered_histograms(X: Any, covered: NDArray[np.bool_], *, caller: str, name: str = "X") -> csr_array:

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from treewass.documents.docstrings import load_docstrings
     from treewass.documents.histograms import to_histograms
     from treewass.documents.instruments import make_instruments
+    from treewass.documents.latent_vectors import svd_vectors
     from treewass.documents.readers import read_corpus
     from treewass.documents.synthetic import make_documents
     from treewass.documents.word_vectors import AlignedVectors, WordVectors, read_word_vectors
@@ -22,6 +23,7 @@ __all__ = [
     "make_instruments",
     "read_corpus",
     "read_word_vectors",
+    "svd_vectors",
     "to_histograms",
 ]
 __getattr__, __dir__ = attach(
@@ -35,6 +37,7 @@ __getattr__, __dir__ = attach(
         "make_instruments": ".instruments",
         "read_corpus": ".readers",
         "read_word_vectors": ".word_vectors",
+        "svd_vectors": ".latent_vectors",
         "to_histograms": ".histograms",
     },
 )

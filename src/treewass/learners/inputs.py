@@ -31,15 +31,17 @@ __all__ = [
 _ACCEPTED = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
 
 
-def check_documents(estimator: BaseEstimator, X: Any) -> csr_array:
+def check_documents(estimator: BaseEstimator, X: Any, *, reset: bool = False) -> csr_array:
     """Check documents against what the fitted estimator has seen: number and names of words.
 
     Parameters
     ----------
     estimator : estimator
-        A fitted one.
+        A fitted one, or one that is being fitted without labels.
     X : sparse matrix, array-like or data frame of shape (n_documents, n_words)
         Counts or weights.
+    reset : bool, default=False
+        Whether to note number and names of words on the estimator, or to check against those noted.
 
     Returns
     -------
@@ -48,7 +50,7 @@ def check_documents(estimator: BaseEstimator, X: Any) -> csr_array:
     """
     refuse_texts(X)
     return check_counts(
-        validate_data(estimator, X, reset=False, **_ACCEPTED), caller=f"X in {type(estimator).__name__}"
+        validate_data(estimator, X, reset=reset, **_ACCEPTED), caller=f"X in {type(estimator).__name__}"
     )
 
 

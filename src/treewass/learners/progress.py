@@ -9,7 +9,7 @@ from threading import Lock
 
 from treewass.learners.refinement import RefinementRecord
 
-__all__ = ["EpochFollower", "follow_epochs"]
+__all__ = ["EpochFollower", "epoch_bar", "follow_epochs"]
 
 _logger = logging.getLogger("treewass")
 
@@ -62,20 +62,47 @@ def follow_epochs(total: int, verbose: bool) -> Iterator[EpochFollower]:
     >>> follow.records()
     (RefinementRecord(tree=0, epoch=1, loss=0.5, scale=1.5),)
     """
+    with epoch_bar("refining", total, verbose) as bar:
+
+        def advance(record: RefinementRecord) -> None:
+            _log(record)
+            bar(f"refining, loss {record.loss:.4f}")
+
+        yield EpochFollower(advance)
+
+
+@contextmanager
+def epoch_bar(title: str, total: int, verbose: bool) -> Iterator[Callable[[str], None]]:
+    """Show a bar with the time left on standard error, if wanted.
+
+    Parameters
+    ----------
+    title : str
+        What is done.
+    total : int
+        Epochs in all.
+    verbose : bool
+        Whether to show it.
+
+    Yields
+    ------
+    callable
+        To be called after each epoch with the new title.
+
+    Examples
+    --------
+    >>> with epoch_bar("training", 2, verbose=False) as advance:
+    ...     advance("training, loss 0.5")
+    """
     if not verbose:
-        yield EpochFollower(_log)
+        yield lambda _: None
         return
     from rich.console import Console
     from rich.progress import Progress
 
     with Progress(console=Console(stderr=True)) as progress:
-        task = progress.add_task("refining", total=total)
-
-        def advance(record: RefinementRecord) -> None:
-            _log(record)
-            progress.update(task, advance=1, description=f"refining, loss {record.loss:.4f}")
-
-        yield EpochFollower(advance)
+        task = progress.add_task(title, total=total)
+        yield lambda description: progress.update(task, advance=1, description=description)
 
 
 def _log(record: RefinementRecord) -> None:

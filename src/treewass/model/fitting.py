@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from copy import copy
 from dataclasses import asdict, is_dataclass
 from datetime import UTC, datetime
@@ -159,10 +160,13 @@ def _demand_classes(labels: NDArray[Any]) -> None:
 def _history(learner: Any) -> tuple[dict[str, Any], ...]:
     """Return what the learner reported, as plain numbers."""
     records = (asdict(record) for record in getattr(learner, "history_", ()) if is_dataclass(record))  # type: ignore[arg-type]
-    return tuple(
-        {name: value.item() if isinstance(value, np.generic) else value for name, value in record.items()}
-        for record in records
-    )
+    return tuple({name: _plain(value) for name, value in record.items()} for record in records)
+
+
+def _plain(value: Any) -> Any:
+    """Turn NumPy's numbers into Python's, and one that is not finite, which JSON cannot hold, into None."""
+    value = value.item() if isinstance(value, np.generic) else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _stamp(about: dict[str, Any]) -> dict[str, Any]:

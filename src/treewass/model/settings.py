@@ -64,6 +64,7 @@ def describe_learner(learner: Any) -> dict[str, Any]:
         parameters = portable_parameters(learner, kind.__name__)
     except TypeError:
         name, parameters = None, {}
+    parameters.pop("verbose", None)  # of this run, not of what was learned
     return {"name": name, "class": kind.__name__, "parameters": parameters}
 
 

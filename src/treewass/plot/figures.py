@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -92,8 +93,8 @@ def history(records: Sequence[Any], *, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     records : sequence
-        A learner's `history_`, or ``model.contents_.history``: records with an epoch and a loss, and a tree where
-        there are several.
+        A learner's `history_`, or ``model.contents_.history``: records with an epoch and a loss, the tree or the run
+        they belong to where there are several, and a validation loss, dotted, where there is one.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
 
@@ -106,28 +107,28 @@ def history(records: Sequence[Any], *, ax: Axes | None = None) -> Axes:
     >>> history([{"epoch": 1, "loss": 0.9}, {"epoch": 2, "loss": 0.5}]).get_ylabel()
     'loss'
     """
-    rows = [
-        record if isinstance(record, Mapping) else {n: getattr(record, n, 0) for n in _FIELDS} for record in records
-    ]
+    rows = [record if isinstance(record, Mapping) else asdict(record) for record in records]
     if not rows:
         raise ValueError("Expected records of learning, got none: the learner reported nothing, as without refinement.")
     missing = [name for name in ("epoch", "loss") if name not in rows[0]]
     if missing:
         raise ValueError(f"Expected records with epoch and loss, but {' and '.join(missing)} is missing.")
     ax = new_axes(ax, (5.0, 3.2))
-    trees = sorted({row.get("tree", 0) for row in rows})
-    for number, tree in enumerate(trees):
-        own = [row for row in rows if row.get("tree", 0) == tree]
-        label = f"tree {tree + 1}" if len(trees) > 1 else None
-        ax.plot(
-            [row["epoch"] for row in own], [row["loss"] for row in own], ".-", color=class_color(number), label=label
-        )
+    series = {_run(row): [other for other in rows if _run(other) == _run(row)] for row in rows}
+    for number, (run, own) in enumerate(series.items()):
+        epochs, color = [row["epoch"] for row in own], class_color(number)
+        ax.plot(epochs, [row["loss"] for row in own], ".-", color=color, label=run)
+        if any(row.get("validation_loss") is not None for row in own):
+            losses = [np.nan if row.get("validation_loss") is None else row["validation_loss"] for row in own]
+            ax.plot(epochs, losses, ".:", color=color, label=f"{run}, validation")
     ax.set_xlabel("epoch")
     ax.set_ylabel("loss")
     ax.spines[["top", "right"]].set_visible(False)
-    if len(trees) > 1:
+    if len(ax.lines) > 1:
         ax.legend(frameon=False)
     return ax
 
 
-_FIELDS = ("tree", "epoch", "loss")
+def _run(row: Mapping[str, Any]) -> str:
+    """Name the training that a record belongs to."""
+    return str(row["run"]) if row.get("run") else f"tree {row.get('tree', 0) + 1}"

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["plan"]
 
+_LINE = 0.05  # the least distance of two names
 _GAP, _LEAST = 0.02, 0.02  # between words; of a word's mass, so that its name has room
 _SHARED = "#4f9e4c"
 _REST = "other words"
@@ -56,8 +57,9 @@ def plan(explanation: Explanation, *, max_words: int = 14, ax: Axes | None = Non
             filled[side][name] += move.mass
         _band(ax, starts[0], starts[1], move, dearest)
     for place, alignment in enumerate(("right", "left")):
+        above = -1.0
         for name, (low, high) in sides[place].items():
-            middle = (low + high) / 2
+            middle = above = max((low + high) / 2, above + _LINE)
             ax.plot([place, place], [low, high], color="#3c4043", linewidth=3, solid_capstyle="butt")
             shift = -0.02 if place == 0 else 0.02
             ax.text(place + shift, middle, name.replace("$", r"\$"), ha=alignment, va="center", fontsize=9)

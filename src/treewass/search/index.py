@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 import numpy as np
 
@@ -26,9 +26,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    Arguments = tuple[Callable[..., tuple[int, int]], tuple[NDArray[np.int64], ...], float]
+
 __all__ = ["TreeIndex"]
 
 _BLOCK = 64  # queries that a thread takes at a time
+_INT64 = np.dtype(np.int64)
 
 
 class TreeIndex:
@@ -170,13 +173,13 @@ class TreeIndex:
         ValueError
             If k is below 1, or a query holds no known word.
         """
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-            raise ValueError(f"Expected k as an integer of at least 1, got {k!r}.")
+        if type(k) is not int or k < 1:
+            k = _checked_count(k)
         snapshot = self._snapshot
-        k = min(int(k), snapshot.n_searchable)
+        k = min(k, snapshot.n_searchable)
         queries = plain_rows(X, self._n_words) or checked_queries(self.metric, X)
         shape = (queries[0].size - 1, k)
-        distances, ids = np.empty(shape), np.empty(shape, np.int64)
+        distances, ids = np.empty(shape), np.empty(shape, _INT64)
         if self._nearest(snapshot, queries, distances, ids)[0] >= 0:
             row, reason = self._nearest(snapshot, checked_queries(self.metric, X), distances, ids)
             if row >= 0:
@@ -339,12 +342,20 @@ class TreeIndex:
         index._snapshot = snapshot
         return index
 
-    @cached_property
-    def _loop(self) -> tuple[Callable[..., tuple[int, int]], NDArray[np.int64], float]:
-        """What every call of `search` needs: the compiled loop, the metric's description, the unit."""
+    def _arguments(self, snapshot: Snapshot) -> Arguments:
+        """Return what a thread's searches of a snapshot have in common: compiled loop, descriptions, unit.
+
+        They are kept for the next search, without keeping the snapshot in memory.
+        """
+        kept: tuple[ref[Snapshot], Arguments] | None = getattr(self._local, "arguments", None)
+        if kept is not None and kept[0]() is snapshot:
+            return kept[1]
         from treewass.search.kernels.searches import search_rows
 
-        return search_rows, layout_of(self.metric).description, self.metric.resolution
+        descriptions = (layout_of(self.metric).description, snapshot.descriptions, self._scratch(snapshot))
+        arguments = (search_rows, descriptions, self.metric.resolution)
+        self._local.arguments = (ref(snapshot), arguments)
+        return arguments
 
     def _scratch(self, snapshot: Snapshot) -> NDArray[np.int64]:
         """Return the memory of this thread, with room for the index's largest tile."""
@@ -358,18 +369,24 @@ class TreeIndex:
         self, snapshot: Snapshot, queries: Rows, distances: NDArray[np.float64], ids: NDArray[np.int64]
     ) -> tuple[int, int]:
         """Write the nearest documents of all queries; return the first row that cannot be embedded and why."""
-        search_rows, layout, resolution = self._loop
         n_rows = ids.shape[0]
         if n_rows <= _BLOCK:
-            arrays = (layout, snapshot.descriptions, self._scratch(snapshot))
-            return search_rows(*arrays, *queries, 0, n_rows, resolution, distances, ids)
+            search_rows, descriptions, resolution = self._arguments(snapshot)
+            return search_rows(*descriptions, *queries, 0, n_rows, resolution, distances, ids)
         failures: list[tuple[int, int]] = []
 
         def work(start: int, stop: int) -> None:
-            arrays = (layout, snapshot.descriptions, self._scratch(snapshot))
-            failure = search_rows(*arrays, *queries, start, stop, resolution, distances, ids)
+            search_rows, descriptions, resolution = self._arguments(snapshot)
+            failure = search_rows(*descriptions, *queries, start, stop, resolution, distances, ids)
             if failure[0] >= 0:
                 failures.append(failure)
 
         run_in_blocks(work, n_rows, self.n_jobs, _BLOCK)
         return min(failures, default=(-1, 0))
+
+
+def _checked_count(k: Any) -> int:
+    """Refuse a number of neighbours that is not a whole number of at least 1."""
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+        raise ValueError(f"Expected k as an integer of at least 1, got {k!r}.")
+    return int(k)

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Rows", "canonical_rows", "plain_rows"]
 
-_INT32, _INT64, _FLOAT64 = np.dtype(np.int32), np.dtype(np.int64), np.dtype(np.float64)
+_INT32, _FLOAT64 = np.dtype(np.int32), np.dtype(np.float64)
+_WEIGHTS = (np.dtype(np.int64), _FLOAT64)
 
 
 class Rows(NamedTuple):
@@ -48,7 +49,7 @@ def plain_rows(X: Any, n_words: int) -> Rows | None:
     if len(shape) != 2 or shape[1] != n_words:
         return None
     kind = weights.dtype
-    if kind in (_INT64, _FLOAT64) and words.dtype == _INT32 and indptr.dtype == _INT32:
+    if kind in _WEIGHTS and words.dtype == _INT32 and indptr.dtype == _INT32:
         if weights.flags.carray and words.flags.carray and indptr.flags.carray:
             return Rows(indptr, words, weights)
     elif kind.kind not in "biuf" or indptr[-1] >= 2**31:

@@ -1,10 +1,8 @@
-"""The methods that ``treewass bench accuracy`` compares: ours, plain nearest neighbours, and linear models."""
+"""Linear models as the benchmark compares them: penalties chosen on training documents, equal ones together."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,29 +13,10 @@ from treewass.learners.fingerprints import fingerprints
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["DEFAULT_METHODS", "METHODS", "Method", "equal_documents"]
+__all__ = ["TunedLinear", "equal_documents"]
 
 SVM_PENALTIES = (0.1, 0.3, 1.0, 3.0, 10.0)
 LOGISTIC_PENALTIES = (3.0, 10.0, 30.0, 100.0, 300.0)
-
-
-@dataclass(frozen=True, slots=True)
-class Method:
-    """A classifier of word counts.
-
-    Parameters
-    ----------
-    vote : str
-        How it decides, for the row.
-    configuration : str
-        All that matters for repeating it.
-    make : callable
-        Called with the training counts, makes the unfitted classifier.
-    """
-
-    vote: str
-    configuration: str
-    make: Callable[[Any], Any]
 
 
 def equal_documents(counts: Any) -> NDArray[np.intp]:
@@ -57,24 +36,6 @@ def equal_documents(counts: Any) -> NDArray[np.intp]:
     True
     """
     return np.asarray(np.unique(fingerprints(to_histograms(counts)), return_inverse=True)[1])
-
-
-def _neighbours(metric: Any, vote: str) -> Callable[[Any], Any]:
-    def make(_: Any) -> Any:
-        from treewass.classify.classifier import TreeWassersteinClassifier
-
-        return TreeWassersteinClassifier(metric, vote=vote)
-
-    return make
-
-
-def _profile(vote: str, **settings: Any) -> Callable[[Any], Any]:
-    def make(counts: Any) -> Any:
-        from treewass.learners.profile import ProfileTreeWasserstein
-
-        return _neighbours(ProfileTreeWasserstein(**settings), vote)(counts)
-
-    return make
 
 
 def _folds(counts: Any, labels: NDArray[Any], n_splits: int) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
@@ -137,32 +98,3 @@ def _log_loss_score(model: Any, counts: Any, labels: NDArray[Any]) -> float:
     places = np.searchsorted(model.classes_, labels).clip(max=model.classes_.size - 1)
     own = np.where(model.classes_[places] == labels, probabilities[np.arange(labels.size), places], 0.0)
     return float(np.log(np.maximum(own, 1e-15)).mean())
-
-
-METHODS: dict[str, Method] = {
-    "profile": Method("distance, k=19, calibrated", "TreeWassersteinClassifier()", _profile("distance")),
-    "profile-fallback": Method("fall-back, k=19", "TreeWassersteinClassifier(vote='fallback')", _profile("fallback")),
-    "profile-trees3": Method(
-        "distance, k=19, calibrated", "ProfileTreeWasserstein(n_trees=3)", _profile("distance", n_trees=3)
-    ),
-    "stage1": Method(
-        "distance, k=19, calibrated", "ProfileTreeWasserstein(refine=False)", _profile("distance", refine=False)
-    ),
-    "stage1-fallback": Method(
-        "fall-back, k=19", "ProfileTreeWasserstein(refine=False)", _profile("fallback", refine=False)
-    ),
-    "bow": Method("fall-back, k=19", "TreeWassersteinClassifier('bow')", _neighbours("bow", "fallback")),
-    "tfidf": Method("fall-back, k=19", "TreeWassersteinClassifier('tfidf')", _neighbours("tfidf", "fallback")),
-    "tfidf-distance": Method(
-        "distance, k=19, calibrated", "TreeWassersteinClassifier('tfidf')", _neighbours("tfidf", "distance")
-    ),
-    "svm": Method(
-        "none", f"LinearSVC on sublinear TF-IDF, C of {SVM_PENALTIES} by 5-fold accuracy", lambda _: TunedLinear("svm")
-    ),
-    "logistic": Method(
-        "none",
-        f"LogisticRegression on sublinear TF-IDF, C of {LOGISTIC_PENALTIES} by 3-fold log-loss",
-        lambda _: TunedLinear("logistic"),
-    ),
-}
-DEFAULT_METHODS = ("profile", "profile-fallback", "tfidf", "svm", "logistic")

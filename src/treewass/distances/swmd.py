@@ -1,0 +1,265 @@
+"""The supervised word mover's distance as an estimator."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from treewass.distances.inputs import check_vectors
+from treewass.distances.parts import fingerprint, show_progress
+from treewass.distances.swmd_checkpoints import load_checkpoint, save_checkpoint
+from treewass.distances.swmd_loss import LabelledDocuments, SwmdMetric, TransportSettings
+from treewass.distances.swmd_neighbors import WordMoverClassifier
+from treewass.distances.swmd_start import scaled_start, start_metric
+from treewass.distances.swmd_training import SwmdRecord, SwmdState, TrainingSettings, train
+from treewass.documents.histograms import empty_rows, warn_about_empty_rows
+from treewass.documents.latent_vectors import svd_vectors
+from treewass.learners.inputs import check_labelled_documents, check_ranges
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+    from scipy.sparse import csr_array
+
+__all__ = ["SupervisedWordMover"]
+
+_LEAST = {"n_components": 1, "n_neighbors": 1, "neighborhood": 2, "batch_size": 1, "max_iter": 0}
+_POSITIVE = ("learning_rate", "regularisation", "tolerance")
+_MOST_HELD_OUT, _SAVE_EVERY, _MOST_TRANSPORT = 100, 10, 1000
+_NAME = "SupervisedWordMover"
+
+
+class SupervisedWordMover(WordMoverClassifier):
+    r"""Learn a word mover's distance from labelled documents, and classify by nearest neighbours under it.
+
+    A linear map A of the word vectors and a weight w for each word are learned, so that documents of one class
+    become neighbours [1]_. The distance is then the exact transport cost between the re-weighted histograms:
+
+    .. math::
+        \min_{T \ge 0} \sum_{ij} T_{ij} \lVert A (x_i - y_j) \rVert^2, \qquad T \mathbf{1} = \tilde a, \quad
+        T^\top \mathbf{1} = \tilde b, \qquad \tilde a_i \propto w_i a_i
+
+    Parameters
+    ----------
+    word_vectors : AlignedVectors or array-like of shape (n_words, n_dimensions), optional
+        The vector of each word; by default from the documents themselves (`treewass.documents.svd_vectors`).
+    n_components : int or None, default=30
+        Rows of the linear map; None, or more than there are dimensions, for as many as there are dimensions.
+    n_neighbors : int, default=19
+        Neighbours that vote, by the paper's fall-back rule.
+    neighborhood : int, default=50
+        Documents that each document of a batch is compared with: those with the nearest centroids.
+    batch_size : int, default=32
+        Documents a step.
+    max_iter : int, default=100
+        Steps.
+    learning_rate : float, default=0.03
+        Step of the optimiser, Adam.
+    regularisation : float, default=0.05
+        Entropic penalty while training, as a share of the mean squared distance between words.
+    tolerance : float, default=0.01
+        Mass that may be in the wrong place when the iterations of a transport end, while training.
+    held_out : float, default=0.1
+        Share of the documents, at most 100 of them, that choose the best of the metrics that training passes
+        through. They count among the neighbours afterwards. With 0 the last metric is taken.
+    callback : callable, optional
+        Called with the `SwmdRecord` of each step.
+    checkpoint : path-like, optional
+        A folder that keeps the state of training. Fitting again with the same folder, documents and settings goes
+        on from there, and gives what an uninterrupted fit gives, to the bit; `max_iter` may be raised meanwhile.
+    n_jobs : int, optional
+        Threads in training, processes for exact distances; -1 for all cores. Results do not depend on it.
+    random_state : int, RandomState instance or None, default=0
+        Chooses batches and the documents held out.
+    verbose : bool, default=False
+        Whether to show progress bars on standard error. Progress always goes to the logger ``treewass``.
+
+    Attributes
+    ----------
+    linear_map_ : ndarray of shape (n_components, n_dimensions)
+        A.
+    word_weights_ : ndarray of shape (n_words,)
+        w, from 0.01 to 10; one for words that training has not met.
+    history_ : tuple of SwmdRecord
+        Loss of the batch, and now and then of the documents held out, step by step.
+    classes_ : ndarray of shape (n_classes,)
+        The labels seen, sorted.
+    class_prior_ : ndarray of shape (n_classes,)
+        Share of each class: the answer for a document without a known word.
+    n_iter_ : int
+        Steps taken.
+    n_features_in_ : int
+        Number of words.
+
+    Notes
+    -----
+    Training starts from a map learned on the documents' centroids, and follows the gradient of the loss through
+    the dual potentials of regularised transport. An interrupt from the keyboard ends training; the best metric so
+    far is kept, and the estimator is fitted.
+
+    References
+    ----------
+    .. [1] Huang, Guo, Kusner, Sun, Weinberger and Sha, Supervised word mover's distance, NeurIPS 2016.
+
+    Examples
+    --------
+    >>> from sklearn.feature_extraction.text import CountVectorizer
+    >>> texts = ["cats purr", "cats meow", "dogs bark", "dogs growl"]
+    >>> X = CountVectorizer().fit_transform(texts)
+    >>> mover = SupervisedWordMover(n_neighbors=1, max_iter=5).fit(X, ["cat", "cat", "dog", "dog"])
+    >>> distances = mover.pairwise(X)
+    >>> bool(distances[0, 1] < distances[0, 2])
+    True
+    """
+
+    def __init__(
+        self,
+        word_vectors: Any = None,
+        *,
+        n_components: int | None = 30,
+        n_neighbors: int = 19,
+        neighborhood: int = 50,
+        batch_size: int = 32,
+        max_iter: int = 100,
+        learning_rate: float = 0.03,
+        regularisation: float = 0.05,
+        tolerance: float = 0.01,
+        held_out: float = 0.1,
+        callback: Callable[[SwmdRecord], Any] | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = 0,
+        verbose: bool = False,
+    ) -> None:
+        self.word_vectors = word_vectors
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.neighborhood = neighborhood
+        self.batch_size = batch_size
+        self.max_iter = max_iter
+        self.learning_rate = learning_rate
+        self.regularisation = regularisation
+        self.tolerance = tolerance
+        self.held_out = held_out
+        self.callback = callback
+        self.checkpoint = checkpoint
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: ArrayLike) -> SupervisedWordMover:
+        """Learn the linear map and the weights from labelled documents.
+
+        Parameters
+        ----------
+        X : sparse matrix or array-like of shape (n_documents, n_words)
+            Counts or weights. Documents without a word that has a vector are never neighbours, with a warning.
+        y : array-like of shape (n_documents,)
+            Labels.
+
+        Returns
+        -------
+        SupervisedWordMover
+            Itself.
+        """
+        check_ranges(self, _LEAST, _POSITIVE, ("held_out",))
+        counts, labels = check_labelled_documents(self, X, y)
+        self.classes_, codes = np.unique(labels, return_inverse=True)
+        self.class_prior_ = np.bincount(codes) / codes.size
+        self._set_vectors(counts)
+        counts = self._covered_rows(counts)
+        empty = empty_rows(counts)
+        warn_about_empty_rows(empty, "they are never neighbours.")
+        self._rows = np.setdiff1d(np.arange(codes.size), empty)
+        if not self._rows.size:
+            raise ValueError("Expected at least one document that holds a word with a vector, got none.")
+        documents = LabelledDocuments(counts[self._rows], codes[self._rows], self._vectors)
+        self._labels = codes
+        self._metric, self.history_ = self._learn(documents)
+        self._histograms = self._metric.histograms(documents.counts)
+        self.linear_map_ = self._metric.linear_map
+        self.word_weights_ = np.exp(self._metric.log_weights)
+        self.n_iter_ = len(self.history_)
+        return self
+
+    def _set_vectors(self, counts: csr_array) -> None:
+        """Take the word vectors that were given, or make some from the documents."""
+        given = self.word_vectors
+        if given is None:
+            seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+            given = svd_vectors(counts, n_dimensions=self.n_components or counts.shape[1], random_state=seed)
+        self._vectors, self._covered = check_vectors(given, caller=_NAME)
+        if len(self._vectors) != counts.shape[1]:
+            raise ValueError(
+                f"{_NAME} expects one word vector for each of the {counts.shape[1]} columns of X, got "
+                f"{len(self._vectors)}. Align them with the vocabulary: WordVectors.align(words)."
+            )
+
+    def _learn(self, documents: LabelledDocuments) -> tuple[SwmdMetric, tuple[SwmdRecord, ...]]:
+        """Start on centroids, then train; with one class there is nothing to learn."""
+        random_state = check_random_state(self.random_state)
+        seed = int(random_state.randint(2**31 - 1))
+        n_dimensions = documents.vectors.shape[1]
+        n_components = min(self.n_components or n_dimensions, n_dimensions)
+        if len(np.unique(documents.labels)) < 2:
+            return SwmdMetric(np.eye(n_components, n_dimensions), np.zeros(documents.counts.shape[1])), ()
+        held_out, rows = self._split(documents.labels, seed)
+        transport = TransportSettings(self.regularisation, self.tolerance, _MOST_TRANSPORT)
+        start = start_metric(documents, rows, n_components, seed)
+        some = rows[: 2 * self.batch_size]
+        metric, regularisation = scaled_start(documents, start, some, self.neighborhood, transport, self.n_jobs)
+        settings = TrainingSettings(
+            self.max_iter,
+            self.batch_size,
+            self.neighborhood,
+            self.learning_rate,
+            float(np.sqrt((metric.linear_map**2).mean())),
+            TransportSettings(regularisation, self.tolerance, _MOST_TRANSPORT),
+            seed,
+            self.n_jobs,
+        )
+        return self._train(documents, SwmdState.at(metric), rows, held_out, settings)
+
+    def _split(self, labels: NDArray[np.intp], seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Hold some documents out at random, but at least one of each class stays in."""
+        order = np.random.default_rng(seed).permutation(labels.size)
+        firsts = np.unique(labels[order], return_index=True)[1]
+        free = np.delete(order, firsts)
+        n_held = min(int(self.held_out * labels.size), _MOST_HELD_OUT, free.size)
+        return np.sort(free[:n_held]), np.concatenate([order[firsts], free[n_held:]])
+
+    def _train(
+        self,
+        documents: LabelledDocuments,
+        state: SwmdState,
+        rows: NDArray[np.intp],
+        held_out: NDArray[np.intp],
+        settings: TrainingSettings,
+    ) -> tuple[SwmdMetric, tuple[SwmdRecord, ...]]:
+        """Train with a bar, a callback and checkpoints, where they are wanted."""
+        identity = self._fingerprint(documents, state) if self.checkpoint is not None else ""
+        if self.checkpoint is not None:
+            state = load_checkpoint(self.checkpoint, identity) or state
+        with show_progress("steps", self.max_iter, self.verbose) as advance:
+            advance(len(state.records))
+
+            def report(now: SwmdState) -> None:
+                advance(1)
+                if self.checkpoint is not None and len(now.records) % _SAVE_EVERY == 0:
+                    save_checkpoint(self.checkpoint, now, identity)
+                if self.callback is not None:
+                    self.callback(now.records[-1])
+
+            best = train(documents, state, rows, held_out, settings, report)
+        return best, tuple(state.records)
+
+    def _fingerprint(self, documents: LabelledDocuments, state: SwmdState) -> str:
+        """Identify the training; the start is part of it, and with it everything that the start depends on."""
+        names = ("neighborhood", "batch_size", "learning_rate", "regularisation", "tolerance", "held_out")
+        settings = {name: getattr(self, name) for name in names}
+        counts = documents.counts
+        arrays = (counts.indptr, counts.indices, counts.data, documents.labels, documents.vectors)
+        return fingerprint(settings, *arrays, state.metric.linear_map)

@@ -1,0 +1,146 @@
+"""Documents in batches: their words, and for each word the documents that hold it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from scipy.sparse import csr_array
+
+__all__ = ["Batch", "LabelledDocuments", "batches_of_epoch", "rows_of_epoch", "validation_batches"]
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledDocuments:
+    """Histograms and labels.
+
+    Parameters
+    ----------
+    histograms : csr_array of shape (n_documents, n_words)
+        Rows of mass one.
+    labels : ndarray of int, shape (n_documents,)
+    """
+
+    histograms: csr_array
+    labels: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return int(self.labels.size)
+
+    def rows(self, rows: NDArray[np.intp]) -> LabelledDocuments:
+        """Take some of the documents."""
+        return LabelledDocuments(self.histograms[rows], self.labels[rows])
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Some documents, word by word.
+
+    Parameters
+    ----------
+    words : ndarray of int64, shape (n_batch_words,)
+        The words that occur, ascending.
+    bounds : ndarray of int64, shape (n_batch_words + 1,)
+        Where the entries of each word begin and end.
+    documents : ndarray of int64, shape (n_entries,)
+        Documents that hold the word, ascending within a word.
+    masses : ndarray of float32, shape (n_entries,)
+        Its mass in them.
+    labels : ndarray of int64, shape (n_documents,)
+
+    Examples
+    --------
+    >>> from treewass.documents import to_histograms
+    >>> documents = LabelledDocuments(to_histograms([[1, 0, 1], [0, 0, 2]]), np.array([0, 1]))
+    >>> Batch.of(documents, mass=5.0)
+    Batch(words=array([0, 2]), bounds=array([0, 1, 3]), documents=array([0, 0, 1]), masses=array([2.5, 2.5, 5. ], ...
+    """
+
+    words: NDArray[np.int64]
+    bounds: NDArray[np.int64]
+    documents: NDArray[np.int64]
+    masses: NDArray[np.float32]
+    labels: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, documents: LabelledDocuments, mass: float) -> Batch:
+        """Turn documents around: from words of documents to documents of words, in time that no vocabulary adds to."""
+        rows = documents.histograms
+        order = np.argsort(rows.indices, kind="stable")  # documents stay in order within a word
+        words = rows.indices[order].astype(np.int64)
+        bounds = np.append(np.flatnonzero(np.diff(words, prepend=-1)), words.size).astype(np.int64)
+        document_of = np.repeat(np.arange(len(documents)), np.diff(rows.indptr))
+        masses = (mass * rows.data[order]).astype(np.float32)
+        return cls(words[bounds[:-1]], bounds, document_of[order], masses, documents.labels)
+
+    @property
+    def n_documents(self) -> int:
+        """Number of documents."""
+        return int(self.labels.size)
+
+    @property
+    def postings(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
+        """Words, bounds, documents and masses, as compiled loops take them."""
+        return self.words, self.bounds, self.documents, self.masses
+
+    def leaf_distances(self, smoothness: float, absolute: str) -> NDArray[np.float64]:
+        """Compute the words' part of all distances, whose edges have length one, shape (n_documents, n_documents)."""
+        from treewass.learners.soft.kernels import leaf_distances
+
+        distances: NDArray[np.float64] = leaf_distances(
+            *self.postings[1:], np.ones(self.words.size), self.n_documents, smoothness, absolute == "huber"
+        )
+        return distances
+
+    def pair_weights(self) -> tuple[float, float]:
+        """Compute one over the number of pairs of equal labels, and of different ones; zero where there is none."""
+        sizes = np.unique(self.labels, return_counts=True)[1].astype(np.int64)
+        near = int((sizes * (sizes - 1) // 2).sum())  # |D_p|
+        far = self.n_documents * (self.n_documents - 1) // 2 - near  # |D_n|
+        return (1 / near if near else 0.0), (1 / far if far else 0.0)
+
+
+def batches_of_epoch(
+    documents: LabelledDocuments, batch_size: int, mass: float, seed: int, epoch: int
+) -> Iterator[Batch]:
+    """Yield all documents in random batches of about equal size; the order depends on seed and epoch alone.
+
+    Parameters
+    ----------
+    documents : LabelledDocuments
+        None of them empty.
+    batch_size : int
+        Most documents of a batch.
+    mass : float
+        Mass of a document.
+    seed, epoch : int
+        What the order depends on.
+
+    Yields
+    ------
+    Batch
+    """
+    for rows in rows_of_epoch(len(documents), batch_size, seed, epoch):
+        yield Batch.of(documents.rows(rows), mass)
+
+
+def rows_of_epoch(n_documents: int, batch_size: int, seed: int, epoch: int) -> list[NDArray[np.intp]]:
+    """Choose the documents of each batch of an epoch.
+
+    Examples
+    --------
+    >>> sorted(row for rows in rows_of_epoch(5, 2, seed=0, epoch=1) for row in rows.tolist())
+    [0, 1, 2, 3, 4]
+    """
+    order = np.random.default_rng([seed, epoch]).permutation(n_documents)
+    return [np.sort(rows) for rows in np.array_split(order, max(1, round(n_documents / batch_size)))]
+
+
+def validation_batches(documents: LabelledDocuments, batch_size: int, mass: float, seed: int) -> Iterator[Batch]:
+    """Yield validation documents in the same random batches every time."""
+    return batches_of_epoch(documents, batch_size, mass, seed, 0)

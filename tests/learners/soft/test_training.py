@@ -1,0 +1,198 @@
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from treewass import SupervisedTreeWasserstein
+from treewass.documents import make_documents
+
+SMALL = {"arity": 3, "depth": 2, "epochs": 6, "batch_size": 20}
+
+
+@pytest.fixture(scope="module")
+def documents():
+    return make_documents(120, n_words=60, words_per_document=8, n_classes=3, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(documents):
+    return SupervisedTreeWasserstein(**SMALL).fit(*documents)
+
+
+def test_best_epoch_has_the_lowest_validation_loss(uninterrupted):
+    losses = [record.validation_loss for record in uninterrupted.history_]
+    assert uninterrupted.best_epoch_ == 1 + int(np.argmin(losses))
+    assert [record.epoch for record in uninterrupted.history_] == [1, 2, 3, 4, 5, 6]
+    assert uninterrupted.history_[-1].loss < uninterrupted.history_[0].loss
+
+
+def test_best_epoch_can_have_the_lowest_error(documents):
+    learner = SupervisedTreeWasserstein(**SMALL, select="error").fit(*documents)
+    ranks = [(record.validation_error, record.validation_loss) for record in learner.history_]
+    assert learner.best_epoch_ == 1 + ranks.index(min(ranks))
+
+
+def test_scores_are_those_of_the_best_epoch(documents, uninterrupted):
+    settings = {**SMALL, "epochs": uninterrupted.best_epoch_}
+    assert np.array_equal(SupervisedTreeWasserstein(**settings).fit(*documents).scores_, uninterrupted.scores_)
+
+
+def test_patience_ends_a_training_that_gets_no_better(documents):
+    learner = SupervisedTreeWasserstein(**{**SMALL, "epochs": 60}, patience=2, margin=1).fit(*documents)
+    assert len(learner.history_) == learner.best_epoch_ + 2 < 60
+
+
+def test_callback_stops_with_the_best_tree_so_far(documents, uninterrupted):
+    seen = []
+
+    def callback(record):
+        seen.append(record)
+        return record.epoch == 2
+
+    with pytest.warns(ConvergenceWarning, match=r"stopped after 2 epoch\(s\); the tree is that of epoch"):
+        learner = SupervisedTreeWasserstein(**SMALL, callback=callback).fit(*documents)
+    assert [record.loss for record in seen] == [record.loss for record in uninterrupted.history_[:2]]
+    assert learner.metric_.n_words == 60
+
+
+def test_interrupt_from_the_keyboard_keeps_the_best_tree(documents):
+    def callback(record):
+        if record.epoch == 3:
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.warns(ConvergenceWarning, match=r"stopped after 3 epoch\(s\)"):
+        learner = SupervisedTreeWasserstein(**SMALL, callback=callback, retrain=True).fit(*documents)
+    expected = SupervisedTreeWasserstein(**{**SMALL, "epochs": 3}).fit(*documents)
+    assert learner.metric_ == expected.metric_
+
+
+def test_progress_goes_to_the_logger_and_a_bar_to_standard_error(documents, caplog, capsys):
+    with caplog.at_level(logging.INFO, logger="treewass"):
+        SupervisedTreeWasserstein(**{**SMALL, "epochs": 2}, verbose=True).fit(*documents)
+    assert "margin 10, epoch 2: loss" in caplog.text
+    assert "error" in caplog.text
+    captured = capsys.readouterr()
+    assert not captured.out
+    assert "epoch 2" in captured.err
+
+
+@pytest.mark.parametrize("device", [None, "cpu"])
+def test_loss_that_is_not_a_number_names_epoch_and_batch(documents, device):
+    with pytest.raises(ValueError, match=r"finite loss, got nan in epoch 1, batch \d+, of the training 'margin 10'"):
+        SupervisedTreeWasserstein(**SMALL, learning_rate=1e37, device=device).fit(*documents)
+
+
+def test_retraining_uses_all_documents(documents):
+    learner = SupervisedTreeWasserstein(**SMALL, retrain=True).fit(*documents)
+    runs = [record.run for record in learner.history_]
+    assert runs == ["margin 10"] * 6 + ["all documents"] * learner.best_epoch_
+    assert learner.history_[-1].validation_loss is None
+    whole = SupervisedTreeWasserstein(**{**SMALL, "epochs": learner.best_epoch_}, validation_share=0).fit(*documents)
+    assert learner.metric_ == whole.metric_
+
+
+def test_interrupted_retraining_keeps_the_tree_that_was_validated(documents, uninterrupted):
+    with pytest.warns(ConvergenceWarning):
+        learner = SupervisedTreeWasserstein(
+            **SMALL, retrain=True, callback=lambda record: record.run == "all documents"
+        ).fit(*documents)
+    assert learner.metric_ == uninterrupted.metric_
+
+
+def test_retraining_resumes_too(documents, tmp_path):
+    expected = SupervisedTreeWasserstein(**SMALL, retrain=True).fit(*documents)
+    for _ in range(2):
+        learner = SupervisedTreeWasserstein(**SMALL, retrain=True, checkpoint_folder=tmp_path).fit(*documents)
+        assert np.array_equal(learner.scores_, expected.scores_)
+
+
+def test_margin_with_the_lowest_validation_error_is_taken(documents):
+    learner = SupervisedTreeWasserstein(**SMALL, margin=[1, 5, 10]).fit(*documents)
+    errors = {}
+    for margin in (1.0, 5.0, 10.0):
+        records = [record for record in learner.history_ if record.run == f"margin {margin:g}"]
+        errors[margin] = min(records, key=lambda record: record.validation_loss).validation_error
+    assert learner.margin_ == min(errors, key=errors.get)
+    alone = SupervisedTreeWasserstein(**SMALL, margin=learner.margin_).fit(*documents)
+    assert alone.metric_ == learner.metric_
+
+
+@pytest.mark.parametrize("options", [{}, {"optimizer": "lars", "state": "bfloat16"}, {"learn_lengths": True}], ids=str)
+def test_training_goes_on_from_a_checkpoint_bit_by_bit(documents, tmp_path, options):
+    folder = tmp_path / "training"
+    with pytest.warns(ConvergenceWarning):
+        SupervisedTreeWasserstein(
+            **SMALL, **options, checkpoint_folder=folder, callback=lambda record: record.epoch == 3
+        ).fit(*documents)
+    epochs = []
+    resumed = SupervisedTreeWasserstein(
+        **SMALL, **options, checkpoint_folder=folder, callback=lambda record: epochs.append(record.epoch)
+    ).fit(*documents)
+    expected = SupervisedTreeWasserstein(**SMALL, **options).fit(*documents)
+    assert epochs == [4, 5, 6]
+    assert np.array_equal(resumed.scores_, expected.scores_)
+    assert resumed.metric_ == expected.metric_
+    assert [record.loss for record in resumed.history_] == [record.loss for record in expected.history_]
+
+
+def test_training_goes_on_after_kill_9_bit_by_bit(documents, uninterrupted, tmp_path):
+    program = textwrap.dedent(
+        f"""
+        import os, signal
+        from treewass import SupervisedTreeWasserstein
+        from treewass.documents import make_documents
+
+        def callback(record):
+            if record.epoch == 4:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        X, y = make_documents(120, n_words=60, words_per_document=8, n_classes=3, random_state=0)
+        SupervisedTreeWasserstein(**{SMALL}, checkpoint_folder={str(tmp_path)!r}, callback=callback).fit(X, y)
+        """
+    )
+    done = subprocess.run([sys.executable, "-c", program], env=dict(os.environ), check=False)
+    assert done.returncode == -signal.SIGKILL
+    resumed = SupervisedTreeWasserstein(**SMALL, checkpoint_folder=tmp_path).fit(*documents)
+    assert np.array_equal(resumed.scores_, uninterrupted.scores_)
+    assert resumed.best_epoch_ == uninterrupted.best_epoch_
+
+
+def test_finished_training_is_not_repeated_and_can_be_prolonged(documents, uninterrupted, tmp_path):
+    SupervisedTreeWasserstein(**{**SMALL, "epochs": 4}, checkpoint_folder=tmp_path).fit(*documents)
+    learner = SupervisedTreeWasserstein(**SMALL, checkpoint_folder=tmp_path).fit(*documents)
+    assert np.array_equal(learner.scores_, uninterrupted.scores_)
+    files = sorted(file.name for file in (tmp_path / "margin-10").iterdir())
+    assert files == [f"best-{learner.best_epoch_}.safetensors", "epoch-6.safetensors", "training.json"]
+
+
+def test_checkpoint_that_has_gone_further_is_refused(documents, tmp_path):
+    SupervisedTreeWasserstein(**SMALL, checkpoint_folder=tmp_path).fit(*documents)
+    with pytest.raises(ValueError, match="at most 4 epochs of the training 'margin 10', got one of 6"):
+        SupervisedTreeWasserstein(**{**SMALL, "epochs": 4}, checkpoint_folder=tmp_path).fit(*documents)
+
+
+def test_checkpoints_of_other_settings_or_documents_are_refused(documents, tmp_path):
+    X, y = documents
+    SupervisedTreeWasserstein(**SMALL, checkpoint_folder=tmp_path).fit(X, y)
+    with pytest.raises(ValueError, match=r"but these differ: learning_rate\. Choose another folder"):
+        SupervisedTreeWasserstein(**SMALL, learning_rate=0.2, checkpoint_folder=tmp_path).fit(X, y)
+    with pytest.raises(ValueError, match="these differ: documents"):
+        SupervisedTreeWasserstein(**SMALL, checkpoint_folder=tmp_path).fit(X, y[::-1])
+
+
+def test_damaged_checkpoints_are_refused(documents, tmp_path):
+    SupervisedTreeWasserstein(**SMALL, checkpoint_folder=tmp_path).fit(*documents)
+    file = tmp_path / "margin-10" / "training.json"
+    manifest = json.loads(file.read_text())
+    learner = SupervisedTreeWasserstein(**SMALL, checkpoint_folder=tmp_path)
+    for text in ("{", json.dumps({**manifest, "version": 9}), json.dumps({**manifest, "state": "none"})):
+        file.write_text(text)
+        with pytest.raises(ValueError, match=r"Remove the folder to start anew|version 9"):
+            learner.fit(*documents)
