@@ -16,6 +16,7 @@ from treewass.commands.fit import fit_command
 from treewass.commands.predict import predict_command
 from treewass.commands.report import report_command
 from treewass.commands.search import search_command
+from treewass.commands.serve import serve_command
 
 __all__ = ["app", "main"]
 
@@ -33,6 +34,7 @@ for name, command in (
     ("search", search_command),
     ("explain", explain_command),
     ("report", report_command),
+    ("serve", serve_command),
 ):
     app.command(name)(command)
 app.add_typer(bench, name="bench")

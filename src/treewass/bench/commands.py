@@ -129,6 +129,18 @@ def fit_command(
     show_each(_announced(bench_fit(cases.split(","), data, documents)), as_json)
 
 
+@bench.command("serve")
+def serve_command(
+    as_json: AsJson = False,
+    documents: Annotated[int, typer.Option(min=100, help="Documents to generate.")] = 100_000,
+    requests: Annotated[int, typer.Option(min=10, help="Searches of a round.")] = 1_000,
+) -> None:
+    """Measure the service on loopback: throughput and latency, beside the search in one process."""
+    from treewass.bench.serve import bench_serve
+
+    show(bench_serve(documents, requests), as_json)
+
+
 @bench.command("wmd")
 def wmd_command(
     as_json: AsJson = False,

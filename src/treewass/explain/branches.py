@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from scipy.sparse import csr_array
 
-__all__ = ["Branch", "class_means", "telling_branches"]
+__all__ = ["Branch", "class_means", "ranked", "telling_branches"]
 
 _CLEARLY_MORE = 1.5
 
@@ -109,8 +109,8 @@ def telling_branches(
     return [
         Branch(
             node,
-            tuple(_ranked(classes.tolist(), node_means[node] / node_means[node].sum())),
-            tuple(_ranked(below := tree.subtree_words(node).tolist(), word_means[:, below].mean(axis=0))[:n_words]),
+            tuple(ranked(classes.tolist(), node_means[node] / node_means[node].sum())),
+            tuple(ranked(below := tree.subtree_words(node).tolist(), word_means[:, below].mean(axis=0))[:n_words]),
             float(node_means[node].mean()),
             float(scores[node]),
         )
@@ -151,7 +151,7 @@ def _cut(tree: Tree, scores: NDArray[np.float64]) -> list[int]:
     return np.flatnonzero(reached & ~opened & (scores > 0)).tolist()
 
 
-def _ranked(items: Sequence[Any], values: NDArray[np.float64]) -> list[tuple[Any, float]]:
+def ranked(items: Sequence[Any], values: NDArray[np.float64]) -> list[tuple[Any, float]]:
     """Pair items with their values, largest first, those at zero left out."""
     order = np.argsort(-values, kind="stable")
     return [(items[place], float(values[place])) for place in order if values[place] > 0]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-__all__ = ["class_probabilities", "describe_document", "explain_label", "find_neighbors"]
+__all__ = ["class_probabilities", "describe_document", "explain_label", "find_neighbors", "has_known_word"]
 
 _COMPARED = 3  # documents of the predicted class and of its rival that a prediction is explained with
 _LOOKED_AT = 200
@@ -43,7 +43,7 @@ def class_probabilities(held: Contents, texts: Sequence[str], *, compiled: bool)
     """
     rows = [held.counter.count_one(text) for text in texts]
     probabilities = np.tile(held.vote.prior, (len(rows), 1))
-    known = [number for number, row in enumerate(rows) if _has_mass(held, row)]
+    known = [number for number, row in enumerate(rows) if has_known_word(held, row)]
     unknown = np.setdiff1d(np.arange(len(rows)), known)
     warn_about_empty_rows(unknown, "they get the class shares of the training.")
     if known:
@@ -71,7 +71,7 @@ def find_neighbors(held: Contents, text: str, k: int, *, compiled: bool) -> list
     list of Neighbor
     """
     row = held.counter.count_one(text)
-    if not _has_mass(held, row):
+    if not has_known_word(held, row):
         warn_about_empty_rows(np.array([0]), "there are no neighbours.")
         return []
     distances, ids = _nearest(held, [row], k, compiled)
@@ -100,7 +100,7 @@ def explain_label(held: Contents, text: str, *, compiled: bool) -> PredictionExp
     ranked = np.argsort(-probabilities, kind="stable").tolist()
     shares = tuple((held.classes[code], float(probabilities[code])) for code in ranked)
     row = held.counter.count_one(text)
-    if not _has_mass(held, row) or not len(held.index):
+    if not has_known_word(held, row) or not len(held.index):
         return PredictionExplanation(shares[0][0], shares, ())
     neighbors = tuple(find_neighbors(held, text, held.vote.n_neighbors, compiled=compiled))
     winners, rivals = _nearest_of_classes(held, row, ranked[:2], compiled)
@@ -151,7 +151,8 @@ def _nearest_of_classes(held: Contents, row: _CountedText, codes: list[int], com
     return [documents_of(held.index, ids[found == code][:_COMPARED]) for code in codes]
 
 
-def _has_mass(held: Contents, row: _CountedText) -> bool:
+def has_known_word(held: Contents, row: _CountedText) -> bool:
+    """Tell whether a text, as ``count_one`` counts it, holds a word that has mass."""
     factors = held.index.metric.scaled_masses
     return any(weight * factors[:, word].min() > 0 for word, weight in zip(*row, strict=True))
 

@@ -33,7 +33,7 @@ from treewass.search.tensor_files import read_tensors, write_tensors
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["FORMAT_VERSION", "check_target", "load_contents", "save_contents"]
+__all__ = ["FORMAT_VERSION", "check_target", "data_name", "load_contents", "save_contents"]
 
 _FORMAT = "treewass model"
 FORMAT_VERSION = 1
@@ -51,7 +51,7 @@ _LEFT_OVER = re.compile(r"\.treewass-[0-9a-f]{32}\.\w+")
 _ATTEMPTS = 20  # to load a model that is replaced meanwhile
 
 
-def save_contents(folder: str | os.PathLike[str], held: Contents) -> None:
+def save_contents(folder: str | os.PathLike[str], held: Contents, *, replaces: str | None = None) -> None:
     """Write a model, all of it or nothing.
 
     Parameters
@@ -60,6 +60,8 @@ def save_contents(folder: str | os.PathLike[str], held: Contents) -> None:
         Made, or replaced if it holds a model.
     held : Contents
         The model.
+    replaces : str, optional
+        The `data_name` of the model to replace, for one that was made from it; another one is left alone.
 
     Raises
     ------
@@ -70,6 +72,8 @@ def save_contents(folder: str | os.PathLike[str], held: Contents) -> None:
     path.mkdir(parents=True, exist_ok=True)
     with alone(path):
         check_target(path)
+        if replaces is not None and replaces != data_name(path):
+            raise ValueError(f"Expected the model in {path} as it was loaded, but it has been replaced meanwhile.")
         name = f"data-{uuid.uuid4().hex}"
         try:
             files = _write_data(path / name, held)
@@ -136,6 +140,11 @@ def check_target(path: Path) -> None:
     others = sorted(name for name in names if not (_DATA_NAME.fullmatch(name) or _LEFT_OVER.fullmatch(name)))
     if others:
         raise ValueError(f"Expected an empty folder or one with a model, but {path} holds other files: {others[:5]}.")
+
+
+def data_name(folder: str | os.PathLike[str]) -> str:
+    """Return the name of the sub-folder that holds a model's data: another one whenever a model is saved."""
+    return str(_read_manifest(Path(folder))["data"])
 
 
 def load_contents(folder: str | os.PathLike[str], *, n_jobs: int | None = None) -> Contents:

@@ -1,0 +1,185 @@
+"""``treewass bench serve``: searches and writes through the service, beside the same searches in one process."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from treewass.bench.rows import Row, Value
+from treewass.documents.synthetic import make_documents
+from treewass.learners.profile import ProfileTreeWasserstein
+from treewass.model.document_model import DocumentModel
+
+__all__ = ["bench_serve"]
+
+_TOKEN = "token-of-the-benchmark"
+_LEARNED_FROM = 5_000  # documents; the others are added
+_ROUNDS = 3
+_NEIGHBORS = 10
+_SECONDS = 20  # the longest that one client of one round may take
+_PROTOCOL = (
+    "generated topical documents of 40 words, 20 000 words, 8 classes, seed 0; 10 neighbours; one text a request; "
+    "in-process is DocumentModel.search in one thread; clients are threads of one process, each with a connection of "
+    "its own, on the machine of the service; three rounds, taken in turn: median rate, percentiles over all requests"
+)
+_Case = tuple[str, int, int]  # what, workers, clients
+
+
+def bench_serve(n_documents: int = 100_000, n_requests: int = 1_000, n_writes: int = 50) -> Iterator[Row]:
+    """Measure throughput and latency on loopback.
+
+    Parameters
+    ----------
+    n_documents : int, default=100_000
+        Documents to search.
+    n_requests : int, default=1_000
+        Searches of a round, shared by the clients.
+    n_writes : int, default=50
+        Documents added in a round, one a request.
+
+    Yields
+    ------
+    Row
+        One a case.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name, "model")
+        texts = _make_model(folder, n_documents, n_requests)
+        model = DocumentModel.load(folder)
+        cases: dict[_Case, list[tuple[float, list[float], int]]] = {}
+        for _ in range(_ROUNDS):
+            cases.setdefault(("in-process search", 0, 1), []).append(_in_process(model, texts))
+            for workers in (1, 2):
+                with _service(folder, workers) as address:
+                    for what, clients, bodies in (
+                        ("search", 1, [_search_body(text) for text in texts]),
+                        ("search", 8, [_search_body(text) for text in texts]),
+                        ("search with highlights", 1, [_search_body(text, True) for text in texts[: len(texts) // 10]]),
+                        ("add", 1, [_add_body(text) for text in texts[:n_writes]]),
+                    ):
+                        cases.setdefault((what, workers, clients), []).append(_load(address, bodies, clients))
+        for case, rounds in cases.items():
+            yield _row(case, rounds, n_documents)
+
+
+def _make_model(folder: Path, n_documents: int, n_queries: int) -> list[str]:
+    """Save a model of generated documents; return texts to search for."""
+    X, y = make_documents(n_documents + n_queries)
+    texts = [
+        " ".join(f"w{word}" for word in np.repeat(X.indices[start:stop], X.data[start:stop]))
+        for start, stop in zip(X.indptr[:-1].tolist(), X.indptr[1:].tolist(), strict=True)
+    ]
+    first = min(_LEARNED_FROM, n_documents // 2)
+    model = DocumentModel(learner=ProfileTreeWasserstein(refine=False)).fit(texts[:first], y[:first])
+    model.add(texts[first:n_documents], y[first:n_documents])
+    model.search(texts[-1])
+    model.save(folder)
+    return texts[n_documents:]
+
+
+def _in_process(model: DocumentModel, texts: Sequence[str]) -> tuple[float, list[float], int]:
+    model.search(texts[0], _NEIGHBORS)
+    seconds = []
+    began = time.perf_counter()
+    for text in texts:
+        start = time.perf_counter()
+        model.search(text, _NEIGHBORS)
+        seconds.append(time.perf_counter() - start)
+    return len(texts) / (time.perf_counter() - began), seconds, 0
+
+
+def _search_body(text: str, highlight: bool = False) -> tuple[str, bytes]:
+    return "/api/search", json.dumps({"texts": [text], "k": _NEIGHBORS, "highlight": highlight}).encode()
+
+
+def _add_body(text: str) -> tuple[str, bytes]:
+    return "/api/documents", json.dumps({"documents": [{"text": text, "label": 0}]}).encode()
+
+
+@contextmanager
+def _service(folder: Path, workers: int) -> Iterator[tuple[str, int]]:
+    """Run the command; give its address."""
+    command = [sys.executable, "-m", "treewass", "serve", str(folder), "--port", "0", "--workers", str(workers)]
+    process = subprocess.Popen(
+        command,
+        env={**os.environ, "TREEWASS_TOKEN": _TOKEN},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        encoding="utf-8",
+    )
+    try:
+        line = process.stdout.readline() if process.stdout else ""
+        host, _, port = line.partition("http://")[2].partition(" ")[0].partition(":")
+        if not port:
+            raise OSError(f"The service did not start: {line!r}.")
+        address = (host, int(port))
+        for _ in range(4 * workers):
+            _client(address, [_search_body("w1")], [], [])  # a connection may reach any worker: load them all
+        yield address
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+def _load(
+    address: tuple[str, int], bodies: Sequence[tuple[str, bytes]], clients: int
+) -> tuple[float, list[float], int]:
+    """Send requests from several clients at once; return their rate, their times and the number of errors."""
+    seconds: list[float] = []
+    errors: list[int] = []
+    work: list[Callable[[], None]] = [
+        lambda part=bodies[number::clients]: _client(address, part, seconds, errors)  # type: ignore[misc]
+        for number in range(clients)
+    ]
+    threads = [threading.Thread(target=task) for task in work]
+    began = time.perf_counter()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return len(seconds) / (time.perf_counter() - began), seconds, len(errors)
+
+
+def _client(
+    address: tuple[str, int], bodies: Sequence[tuple[str, bytes]], seconds: list[float], errors: list[int]
+) -> None:
+    """Send requests one after the other, within a time."""
+    connection = http.client.HTTPConnection(*address, timeout=30)
+    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {_TOKEN}"}
+    deadline = time.perf_counter() + _SECONDS
+    for path, body in bodies:
+        start = time.perf_counter()
+        if start > deadline:
+            break
+        connection.request("POST", path, body, headers)
+        answer = connection.getresponse()
+        answer.read()
+        seconds.append(time.perf_counter() - start)
+        if answer.status not in (200, 201):
+            errors.append(answer.status)
+    connection.close()
+
+
+def _row(case: _Case, rounds: Sequence[tuple[float, list[float], int]], n_documents: int) -> Row:
+    what, workers, clients = case
+    seconds = np.concatenate([times for _, times, _ in rounds])
+    named: dict[str, Value] = {"case": what, "workers": workers, "clients": clients, "documents": n_documents}
+    measures: dict[str, Value] = {
+        "requests": seconds.size,
+        "errors": sum(errors for _, _, errors in rounds),
+        "per_second": round(float(np.median([rate for rate, _, _ in rounds])), 1),
+        "p50_ms": round(1000 * float(np.percentile(seconds, 50)), 2),
+        "p99_ms": round(1000 * float(np.percentile(seconds, 99)), 2),
+    }
+    return Row("serve", named, measures, _PROTOCOL)

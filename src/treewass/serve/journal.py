@@ -1,0 +1,220 @@
+"""A log of writes: a record is on the disk before the write it holds is acknowledged.
+
+The file begins with a line that names the format. Each record after it is a mark, a length, a checksum and JSON. A
+crash during a write leaves part of the last record, which is cut off; damage with whole records after it is an error.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from treewass.saving import flush, temporary
+
+__all__ = ["Journal", "Record", "lock_file", "unlock_file"]
+
+Record = dict[str, Any]
+_HEADER = b"treewass journal 1\n"
+_MARK = b"\xffTWR"  # begins a record; UTF-8 never holds its first byte
+_FRAME = struct.Struct("<4sII")  # the mark, then length and checksum of the JSON that follows
+
+
+class Journal:
+    """A file that records are appended to.
+
+    Parameters
+    ----------
+    path : Path
+        A journal that `create` made.
+
+    Raises
+    ------
+    ValueError
+        If the file is something else.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     journal = Journal.create(Path(folder, "writes.log"), {"base": "a"})
+    ...     with journal.locked():
+    ...         end = journal.append({"operation": "remove", "ids": [3]})
+    ...     records, whole = journal.read(journal.start)
+    ...     journal.close()
+    >>> records, whole == end
+    ([{'base': 'a'}, {'operation': 'remove', 'ids': [3]}], True)
+    """
+
+    start = len(_HEADER)
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._descriptor = os.open(path, os.O_RDWR | os.O_APPEND)
+        if os.pread(self._descriptor, len(_HEADER), 0) != _HEADER:
+            self.close()
+            raise ValueError(f"Expected a journal of version 1 in {path.name}, but the file is something else.")
+
+    @classmethod
+    def create(cls, path: Path, first: Record) -> Journal:
+        """Make a journal with its first record, in one step, and open it.
+
+        Parameters
+        ----------
+        path : Path
+            Replaced if it is there.
+        first : dict
+            What JSON can hold.
+        """
+        with temporary(path.parent, "log") as new:
+            new.write_bytes(_HEADER + _framed(first))
+            flush(new)
+            new.replace(path)
+        flush(path.parent)
+        return cls(path)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file, now."""
+        return os.fstat(self._descriptor).st_size
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Let one process at a time append, or read what others have appended; threads see to themselves."""
+        lock_file(self._descriptor)
+        try:
+            yield
+        finally:
+            unlock_file(self._descriptor)
+
+    def read(self, start: int) -> tuple[list[Record], int]:
+        """Read the whole records from some place on.
+
+        Parameters
+        ----------
+        start : int
+            Where a record begins.
+
+        Returns
+        -------
+        records : list of dict
+        end : int
+            Where the last whole record ends; what follows is part of one that was never acknowledged.
+
+        Raises
+        ------
+        ValueError
+            If a record that others follow is damaged.
+        """
+        data = os.pread(self._descriptor, self.size - start, start)
+        records, place = [], 0
+        while place < len(data):
+            payload = _payload(data, place)
+            if payload is None:
+                self._refuse_damage(data, place, start)
+                break
+            records.append(json.loads(payload))
+            place += _FRAME.size + len(payload)
+        return records, start + place
+
+    def append(self, record: Record) -> int:
+        """Append a record and wait until it is on the disk; the caller holds the lock and has cut the file.
+
+        Parameters
+        ----------
+        record : dict
+            What JSON can hold.
+
+        Returns
+        -------
+        int
+            Where it ends.
+
+        Raises
+        ------
+        OSError
+            If it cannot be written, on a full disk for instance; then the file is as it was.
+        """
+        before = self.size
+        data = memoryview(_framed(record))
+        try:
+            while data:
+                data = data[os.write(self._descriptor, data) :]
+            os.fsync(self._descriptor)
+        except OSError:
+            os.ftruncate(self._descriptor, before)
+            raise
+        return self.size
+
+    def cut(self, end: int) -> None:
+        """Cut off what follows the last whole record."""
+        if self.size > end:
+            os.ftruncate(self._descriptor, end)
+            os.fsync(self._descriptor)
+
+    def close(self) -> None:
+        """Close the file; once is enough."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def _refuse_damage(self, data: bytes, place: int, start: int) -> None:
+        """Tell a record that a crash cut short, which no other follows, from damage."""
+        later = data.find(_MARK, place + 1)
+        while later >= 0:
+            if _payload(data, later) is not None:
+                raise ValueError(
+                    f"Expected whole records in {self.path.name}, but the one at byte {start + place} is damaged and "
+                    "others follow it. Restore the file from a copy; to give up what follows, cut it there."
+                )
+            later = data.find(_MARK, later + 1)
+
+
+def _framed(record: Record) -> bytes:
+    payload = json.dumps(record, ensure_ascii=False, allow_nan=False).encode()
+    return _FRAME.pack(_MARK, len(payload), zlib.crc32(payload)) + payload
+
+
+def _payload(data: bytes, place: int) -> bytes | None:
+    """Return the JSON of a whole and sound record."""
+    if place + _FRAME.size > len(data):
+        return None
+    mark, length, checksum = _FRAME.unpack_from(data, place)
+    payload = data[place + _FRAME.size : place + _FRAME.size + length]
+    return payload if mark == _MARK and len(payload) == length and zlib.crc32(payload) == checksum else None
+
+
+def lock_file(descriptor: int, *, wait: bool = True, shared: bool = False) -> None:
+    """Lock an open file against other processes.
+
+    Parameters
+    ----------
+    descriptor : int
+        The open file.
+    wait : bool, default=True
+        Whether to wait for others; otherwise their lock is a BlockingIOError.
+    shared : bool, default=False
+        Whether others may hold it too, if they share it.
+
+    Raises
+    ------
+    ImportError
+        Where the system has no such locks.
+    """
+    try:
+        import fcntl
+    except ImportError as error:
+        raise ImportError("The service needs file locks as Linux and macOS have them; on Windows use WSL.") from error
+    fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | (0 if wait else fcntl.LOCK_NB))
+
+
+def unlock_file(descriptor: int) -> None:
+    """Give a lock of `lock_file` back."""
+    import fcntl
+
+    fcntl.flock(descriptor, fcntl.LOCK_UN)

@@ -1,0 +1,134 @@
+"""The files of a service in a model's folder: one service at a time, its journal, and folding that into the model.
+
+A journal is named after the data that its writes follow. Folding saves the model with these writes, under a new name
+for its data, and notes in it which journal it holds; a crash at any moment leaves the writes in one of the two.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from treewass.model.contents import Contents
+from treewass.model.files import data_name, load_contents
+from treewass.serve.journal import Journal, Record, lock_file
+
+__all__ = ["FOLDED", "MOST_KEYS", "open_journal", "serving", "sharing"]
+
+_NAME = re.compile(r"journal-([0-9a-f]{32})\.log")
+FOLDED = "journal"  # where a model notes whose journal it holds
+MOST_KEYS = 10_000  # of writes that can be repeated safely
+_LOCK, _WORKERS_LOCK = ".service.lock", ".workers.lock"
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[None]:
+    """Be the one service of a model.
+
+    Parameters
+    ----------
+    folder : Path
+        The model's folder.
+
+    Raises
+    ------
+    ValueError
+        If another service runs on it.
+    """
+    if not folder.is_dir():
+        raise ValueError(f"Expected the folder of a model, but there is none at {folder}; check the path.")
+    with _open_lock(folder / _LOCK) as descriptor:
+        try:
+            lock_file(descriptor, wait=False)
+        except BlockingIOError:
+            raise ValueError(
+                f"Another service runs on the model in {folder}. Stop it first, or give one service several workers."
+            ) from None
+        with _open_lock(folder / _WORKERS_LOCK) as workers:
+            lock_file(workers)  # workers whose service was killed end within seconds
+        yield
+
+
+@contextmanager
+def sharing(folder: Path) -> Iterator[None]:
+    """Be one of the workers of a service."""
+    with _open_lock(folder / _WORKERS_LOCK) as descriptor:
+        lock_file(descriptor, shared=True)
+        yield
+
+
+def open_journal(folder: Path, n_jobs: int | None = None) -> tuple[Journal, Contents, str]:
+    """Load a model and open the journal of writes that follow it, made if there is none.
+
+    Parameters
+    ----------
+    folder : Path
+        The model's folder.
+    n_jobs : int, optional
+        Threads for batches of queries.
+
+    Returns
+    -------
+    journal : Journal
+    held : Contents
+        The model without the journal's writes.
+    base : str
+        The name of the model's data.
+
+    Raises
+    ------
+    ValueError
+        If there is no sound model, or a journal with writes to a model that has been replaced.
+    """
+    base, held = _load(folder, n_jobs)
+    path = folder / f"journal-{base.removeprefix('data-')}.log"
+    others = [entry for entry in sorted(folder.iterdir()) if _NAME.fullmatch(entry.name) and entry != path]
+    keys: list[list[object]] = []
+    for other in others:
+        records = _records(other)
+        if records[0]["base"] == held.about.get(FOLDED):
+            keys = _keys(records)
+        elif len(records) > 1:
+            raise ValueError(
+                f"{other.name} holds {len(records) - 1} writes to a model that has been replaced since. Move the file "
+                "away to serve the model in its place without them."
+            )
+    journal = Journal(path) if path.exists() else Journal.create(path, {"base": base, "keys": keys})
+    for other in others:
+        other.unlink()
+    return journal, held, base
+
+
+def _load(folder: Path, n_jobs: int | None) -> tuple[str, Contents]:
+    """Load a model and the name of its data, which another process may be replacing."""
+    while True:
+        base = data_name(folder)
+        held = load_contents(folder, n_jobs=n_jobs)
+        if data_name(folder) == base:
+            return base, held
+
+
+def _records(path: Path) -> list[Record]:
+    journal = Journal(path)
+    try:
+        return journal.read(journal.start)[0]
+    finally:
+        journal.close()
+
+
+def _keys(records: list[Record]) -> list[list[object]]:
+    """Collect the keys of a journal's writes, and of those before them."""
+    own = [[record["key"], record["digest"], record["ids"]] for record in records if record.get("key") is not None]
+    return [*records[0]["keys"], *own][-MOST_KEYS:]
+
+
+@contextmanager
+def _open_lock(path: Path) -> Iterator[int]:
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)

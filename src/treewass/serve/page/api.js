@@ -1,0 +1,32 @@
+// Calls of the service; an answer that is no success becomes an error with the service's own sentence.
+
+let token = sessionStorage.getItem("treewass-token") || "";
+
+export function useToken(value) {
+  token = value;
+  sessionStorage.setItem("treewass-token", value);
+}
+
+export class ServiceError extends Error {
+  constructor(status, message) {
+    super(message);
+    this.status = status;
+  }
+}
+
+export async function ask(path, body, signal) {
+  const headers = body ? { "Content-Type": "application/json" } : {};
+  if (token) headers.Authorization = `Bearer ${token}`;
+  const request = { method: body ? "POST" : "GET", headers, signal };
+  if (body) request.body = JSON.stringify(body);
+  let response;
+  try {
+    response = await fetch(`api/${path}`, request);
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new ServiceError(0, "The service does not answer.");
+  }
+  const answer = await response.json().catch(() => ({}));
+  if (!response.ok) throw new ServiceError(response.status, answer.detail || `The service answered ${response.status}.`);
+  return answer;
+}

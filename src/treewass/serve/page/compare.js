@@ -1,0 +1,102 @@
+// Two documents: what stays, what moves where, and what it costs.
+
+import { ask } from "./api.js";
+import { attempt } from "./app.js";
+import { compareLink, find, make, marked, percent } from "./dom.js";
+
+const SHOWN = 25; // moves
+
+export function startCompare() {
+  find("compare-form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    const target = compareLink(find("first").value.trim(), find("second").value.trim());
+    if (location.hash === target) attempt(compare);
+    else location.hash = target;
+  });
+  for (const id of ["first", "second"]) {
+    find(id).addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) find("compare-form").requestSubmit();
+    });
+  }
+}
+
+export function openCompare(first, second) {
+  if (first === undefined) {
+    find("first").focus();
+    return undefined;
+  }
+  find("first").value = first;
+  find("second").value = second ?? "";
+  return second ? compare() : undefined;
+}
+
+function documentOf(value) {
+  const match = /^id:(-?\d{1,15})$/.exec(value.trim());
+  return match ? Number(match[1]) : value;
+}
+
+async function compare() {
+  find("comparison").replaceChildren();
+  const body = { first: documentOf(find("first").value), second: documentOf(find("second").value) };
+  const found = await ask("explain", body);
+  window.scrollTo(0, 0);
+  find("comparison").replaceChildren(
+    make(
+      "p",
+      { className: "figure" },
+      make("strong", { className: "number" }, found.distance.toFixed(4)),
+      ` is their distance; ${percent(found.shared_mass)} of the mass is shared.`,
+    ),
+    make("div", { className: "two" }, card("First", found.first), card("Second", found.second)),
+    make("p", { className: "legend" }, make("mark", { className: "near", style: { "--weight": "0.6" } }, "shared"), " ", make("mark", { className: "far", style: { "--weight": "0.6" } }, "has to move")),
+    stays(found.shared),
+    moves(found),
+    branches(found.branches),
+  );
+}
+
+function card(name, pieces) {
+  return make("article", { className: "card" }, make("h2", {}, name), marked(pieces, "No text is kept."));
+}
+
+function stays(shared) {
+  if (!shared.length) return note("They share no word.");
+  const words = shared.map((move) => make("span", { className: "chip" }, move.source, make("small", {}, percent(move.mass))));
+  return make("section", {}, make("h2", {}, "What stays"), make("p", { className: "chips" }, ...words));
+}
+
+function moves(found) {
+  if (!found.moves.length) return note("Nothing moves.");
+  const costliest = found.moves[0].cost || 1;
+  const rows = found.moves.slice(0, SHOWN).map((move) =>
+    make(
+      "tr",
+      {},
+      make("td", {}, move.source),
+      make("td", { className: "arrow" }, "→"),
+      make("td", {}, move.target),
+      make("td", { className: "number" }, percent(move.mass)),
+      make("td", { className: "number bar", style: { "--share": `${(100 * move.cost) / costliest}%` } }, move.cost.toFixed(4)),
+    ),
+  );
+  const more = found.n_moves > SHOWN ? make("p", { className: "hint" }, `and ${found.n_moves - SHOWN} cheaper moves.`) : null;
+  const head = make("tr", {}, make("th", {}, "from"), make("th", {}), make("th", {}, "to"), make("th", { className: "number" }, "mass"), make("th", { className: "number" }, "cost"));
+  return make("section", {}, make("h2", {}, "What moves"), make("div", { className: "scroll" }, make("table", { className: "moves" }, make("thead", {}, head), make("tbody", {}, ...rows))), ...(more ? [more] : []));
+}
+
+function branches(crossed) {
+  if (!crossed.length) return note("");
+  const rows = crossed.map((branch) =>
+    make(
+      "li",
+      {},
+      make("a", { href: `#/tree/${branch.node}/${branch.component}` }, `Branch ${branch.node}`),
+      `: ${branch.words.join(", ")} — ${percent(branch.masses[0])} against ${percent(branch.masses[1])}, costs ${branch.cost.toFixed(4)}`,
+    ),
+  );
+  return make("section", {}, make("h2", {}, "Branches that one uses more"), make("ul", {}, ...rows));
+}
+
+function note(sentence) {
+  return make("p", { className: "hint" }, sentence);
+}

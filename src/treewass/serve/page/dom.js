@@ -1,0 +1,61 @@
+// Elements made from code: texts become text nodes, so that markup in a document is only ever shown.
+
+export function make(tag, properties = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (name === "style") for (const [key, item] of Object.entries(value)) element.style.setProperty(key, item);
+    else if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name in element && name !== "list") element[name] = value;
+    else element.setAttribute(name, value);
+  }
+  element.append(...children.filter((child) => child !== null));
+  return element;
+}
+
+export const find = (id) => document.getElementById(id);
+
+export const percent = (share) => `${(100 * share).toFixed(share < 0.1 && share > 0 ? 1 : 0)} %`;
+
+let labels = [];
+
+export function knowLabels(classes) {
+  labels = classes;
+}
+
+function hue(label) {
+  return String((Math.max(labels.indexOf(label), 0) * 137.5 + 150) % 360);
+}
+
+export function badge(label) {
+  return make("span", { className: "badge", style: { "--hue": hue(label) } }, String(label));
+}
+
+// A text whose words are marked: green brings near or speaks for, red keeps apart or speaks against.
+export function marked(pieces, fallback) {
+  const paragraph = make("p", { className: "text" });
+  for (const piece of pieces) {
+    if (!piece.weight) paragraph.append(piece.text);
+    else
+      paragraph.append(
+        make("mark", { className: piece.weight > 0 ? "near" : "far", style: { "--weight": String(Math.abs(piece.weight)) } }, piece.text),
+      );
+  }
+  if (!pieces.length) paragraph.append(make("em", {}, fallback));
+  return paragraph;
+}
+
+export function shares(items) {
+  const list = make("ul", { className: "shares" });
+  for (const { label, share } of items) {
+    list.append(
+      make("li", { style: { "--hue": hue(label), "--share": `${100 * share}%` } }, make("span", {}, String(label)), make("span", { className: "number" }, percent(share))),
+    );
+  }
+  return list;
+}
+
+export function heading(document) {
+  return document.title || `Document ${document.id}`;
+}
+
+export const compareLink = (first, second) => `#/compare/${encodeURIComponent(first)}/${encodeURIComponent(second)}`;

@@ -1,0 +1,189 @@
+"""Running a service: one process, or several that share the mapped files of one model."""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import os
+import signal
+import socket
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from treewass.exceptions import EmptyDocumentWarning
+from treewass.extras import require
+from treewass.serve.journal_files import serving, sharing
+from treewass.serve.live_model import LiveModel, fold_journal
+from treewass.serve.settings import Settings
+
+if TYPE_CHECKING:
+    from treewass.serve.request_log import RequestLog
+
+__all__ = ["run_service"]
+
+_LOGGER = logging.getLogger("treewass.serve")
+_BACKLOG = 2048
+_SHUTDOWN_SECONDS = 10
+_DESCRIPTORS = 65_536
+_UNTIL_THE_END = ExitStack()  # what a worker holds until its process ends, however it ends
+
+
+def run_service(
+    folder: str | Path,
+    settings: Settings,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    workers: int = 1,
+    announce: Callable[[str], None] | None = None,
+) -> None:
+    """Serve a model until a signal says to stop; then fold the writes since the start into its folder.
+
+    Parameters
+    ----------
+    folder : path-like
+        The model's folder.
+    settings : Settings
+        Who may read and write.
+    host : str, default="127.0.0.1"
+        Where to listen.
+    port : int, default=8000
+        0 for any that is free.
+    workers : int, default=1
+        Processes. They share one mapped index, and follow each other's writes.
+    announce : callable, optional
+        Called with the address once it listens.
+
+    Raises
+    ------
+    ValueError
+        If there is no sound model, or another service runs on it.
+    OSError
+        If the address cannot be had.
+    """
+    for module in ("fastapi", "httptools", "uvicorn"):
+        require(module, purpose="The service", extra="serve")
+    path = Path(folder)
+    _prepare_process()
+    with serving(path), _listen(host, port) as listener:
+        fold_journal(path)
+        run = _prepared_server(path, settings, workers, listener)
+        if announce is not None:
+            name = f"[{host}]" if ":" in host else host
+            announce(f"http://{name}:{listener.getsockname()[1]}")
+        with _taking_signals():
+            run()
+        _LOGGER.info("stopped; %d writes folded into the model", fold_journal(path))
+
+
+def _prepared_server(folder: Path, settings: Settings, workers: int, listener: socket.socket) -> Callable[[], None]:
+    """Load and compile what the service needs; return what runs it."""
+    import uvicorn
+    from uvicorn.supervisors import Multiprocess
+
+    from treewass.serve.application import create_app
+
+    live = LiveModel(folder)
+    _warm_up(live)  # before workers start, so that one process compiles what all of them load
+    if workers == 1:
+        config = uvicorn.Config(create_app(live, settings), **_server_settings())
+        return lambda: uvicorn.Server(config).run([listener])
+    live.close()
+    make = partial(_worker_app, folder, settings)
+    config = uvicorn.Config(make, factory=True, workers=workers, **_server_settings())
+    return lambda: Multiprocess(config, [listener]).run()
+
+
+@contextmanager
+def _taking_signals() -> Iterator[None]:
+    """Survive the signals that uvicorn has handled and raises again."""
+    before = [(number, signal.signal(number, _ignore)) for number in (signal.SIGINT, signal.SIGTERM)]
+    try:
+        yield
+    finally:
+        for number, handler in before:
+            signal.signal(number, handler)
+
+
+def _ignore(*_: object) -> None:
+    """Take a signal and do nothing."""
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """Listen, on a socket that says it speaks TCP: otherwise asyncio leaves on what delays short answers by 40 ms."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(_BACKLOG)
+    except OSError as error:
+        listener.close()
+        raise OSError(error.errno, f"{error.strerror}: {host} port {port}. Choose another with --port.") from error
+    return listener
+
+
+def _server_settings() -> dict[str, Any]:
+    from treewass.serve.connections import PatientProtocol
+
+    return {
+        "http": PatientProtocol,
+        "loop": "asyncio",
+        "ws": "none",
+        "lifespan": "on",
+        "log_config": None,
+        "access_log": False,
+        "server_header": False,
+        "proxy_headers": False,
+        "backlog": _BACKLOG,
+        "timeout_graceful_shutdown": _SHUTDOWN_SECONDS,
+        "timeout_worker_healthcheck": _SHUTDOWN_SECONDS,
+    }
+
+
+def _prepare_process() -> None:
+    """Log to standard error, without warnings of texts that hold no known word; allow as many connections as can be."""
+    logging.basicConfig(format="%(asctime)s %(message)s", level=logging.INFO)
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)
+    warnings.simplefilter("ignore", EmptyDocumentWarning)  # answers tell
+    with suppress(ImportError, ValueError, OSError):
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = _DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, _DESCRIPTORS)
+        if soft != resource.RLIM_INFINITY and soft < wanted:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def _worker_app(folder: Path, settings: Settings) -> RequestLog:
+    """Make the application of one of several processes, which ends with the process that started it."""
+    from treewass.serve.application import create_app
+
+    _prepare_process()
+    signal.signal(signal.SIGINT, _ignore)  # of a terminal: the parent passes on that it is over
+    _UNTIL_THE_END.enter_context(sharing(folder))
+    threading.Thread(target=_follow_parent, daemon=True).start()
+    live = LiveModel(folder, alone=False)
+    _warm_up(live)
+    return create_app(live, settings)
+
+
+def _follow_parent() -> None:
+    """Stop this worker when the process that started it ends, however it ends."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _warm_up(live: LiveModel) -> None:
+    """Search once, which loads the compiled loops, or compiles them on the first start after an installation."""
+    from treewass.serve.answers import search_texts
+
+    held = live.current()
+    search_texts(held, [held.counter.words[0]], 1, highlight=False)

@@ -1,0 +1,213 @@
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.serve.conftest import LABELS, TEXTS
+from treewass import DocumentModel
+from treewass.serve import LiveModel, NewDocument, fold_journal
+from treewass.serve.journal_files import serving
+from treewass.serve.live_model import KeyUsedError
+
+CAT, DOG = NewDocument("a cat sleeps", "cat", "new"), NewDocument("a dog sleeps", "dog")
+
+
+def contents(held):
+    documents = held.documents
+    return documents.ids.tolist(), documents.codes.tolist(), list(documents.texts), list(documents.titles)
+
+
+def test_writes_are_there_after_opening_again(folder, live):
+    assert live.add([CAT, DOG]) == ([15, 16], False)
+    live.remove([0, 15])
+    assert live.add([DOG]) == ([17], False)
+    again = LiveModel(folder)
+    assert contents(again.current()) == contents(live.current())
+    assert again.current().index.ids.tolist() == [*range(1, 15), 16, 17]
+    again.close()
+
+
+def test_a_key_adds_once_even_after_opening_and_folding(folder, live):
+    assert live.add([CAT], key="one") == ([15], False)
+    assert live.add([CAT], key="one") == ([15], True)
+    live.close()
+    again = LiveModel(folder)
+    assert again.add([CAT], key="one") == ([15], True)
+    again.close()
+    assert fold_journal(folder) == 1
+    folded = LiveModel(folder)
+    assert folded.add([CAT], key="one") == ([15], True)
+    with pytest.raises(KeyUsedError, match="for other documents"):
+        folded.add([DOG], key="one")
+    assert len(folded.current().index) == 16
+    folded.close()
+
+
+def test_folding_puts_writes_into_the_model(folder, live):
+    live.add([CAT])
+    live.remove([3])
+    expected = contents(live.current())
+    live.close()
+    assert fold_journal(folder) == 2
+    assert contents(DocumentModel.load(folder).contents_) == expected
+    assert fold_journal(folder) == 0
+    assert len(list(folder.glob("journal-*.log"))) == 1
+
+
+def test_a_crash_after_saving_and_before_the_journal_is_dropped_doubles_nothing(folder, live, monkeypatch):
+    live.add([CAT], key="one")
+    live.close()
+
+    def crash(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        real = LiveModel.close
+        patch.setattr(
+            LiveModel,
+            "close",
+            lambda self: (real(self), patch.setattr("treewass.serve.live_model.open_journal", crash)),
+        )
+        with pytest.raises(KeyboardInterrupt):
+            fold_journal(folder)
+    again = LiveModel(folder)
+    assert len(again.current().index) == 16
+    assert again.add([CAT], key="one") == ([15], True)
+    again.close()
+
+
+def test_a_journal_of_a_model_that_was_replaced_is_not_dropped_in_silence(folder, live):
+    live.add([CAT])
+    live.close()
+    (journal,) = folder.glob("journal-*.log")
+    DocumentModel(n_neighbors=3).fit(TEXTS, LABELS).save(folder)
+    with pytest.raises(ValueError, match="holds 1 writes to a model that has been replaced"):
+        LiveModel(folder)
+    journal.unlink()
+    LiveModel(folder).close()
+
+
+def test_a_model_that_was_replaced_while_it_was_served_is_not_overwritten(folder, live, monkeypatch):
+    live.add([CAT])
+    live.close()
+    other = DocumentModel(n_neighbors=3).fit(TEXTS[5:], LABELS[5:])
+    real = LiveModel.close
+    monkeypatch.setattr(LiveModel, "close", lambda self: (real(self), other.save(folder)))
+    with pytest.raises(ValueError, match="has been replaced meanwhile"):
+        fold_journal(folder)
+    assert len(DocumentModel.load(folder).index_) == 10
+
+
+def test_refused_writes_change_nothing(live):
+    before = live.journal_bytes
+    with pytest.raises(ValueError, match="labels that the model has learned"):
+        live.add([CAT, NewDocument("a bird", "bird")])
+    with pytest.raises(ValueError, match="Expected ids in the index"):
+        live.remove([3, 99])
+    assert live.journal_bytes == before
+    assert len(live.current().index) == 15
+
+
+def test_a_full_disk_changes_nothing(live, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", full)
+        with pytest.raises(OSError, match="No space left"):
+            live.add([CAT], key="one")
+    assert len(live.current().index) == 15
+    assert live.add([CAT], key="one") == ([15], False)
+
+
+def test_one_service_at_a_time(folder):
+    with serving(folder), pytest.raises(ValueError, match="Another service runs"), serving(folder):
+        pass
+    with serving(folder):
+        pass
+
+
+def test_processes_follow_each_other(folder):
+    one, other = LiveModel(folder, alone=False), LiveModel(folder, alone=False)
+    assert one.add([CAT], key="one") == ([15], False)
+    assert other.current().index.ids[-1] == 15
+    assert other.add([CAT], key="one") == ([15], True)
+    assert other.add([DOG]) == ([16], False)
+    one.remove([16])
+    assert contents(one.current()) == contents(other.current())
+    one.close()
+    other.close()
+
+
+def test_a_follower_cuts_off_what_a_killed_process_left(folder):
+    one, other = LiveModel(folder, alone=False), LiveModel(folder, alone=False)
+    one.add([CAT])
+    (journal,) = folder.glob("journal-*.log")
+    with journal.open("ab") as file:
+        file.write(b"\xffTWR part of a record")
+    assert len(other.current().index) == 16
+    assert other.add([DOG])[0] == [16]
+    assert len(one.current().index) == 17
+    one.close()
+    other.close()
+
+
+def test_readers_see_whole_writes_and_their_own(folder):
+    """Pairs are added and removed together: whoever reads meanwhile sees both or neither."""
+    one, other = LiveModel(folder, alone=False), LiveModel(folder, alone=False)
+    acknowledged, problems = [0], []
+    done = threading.Event()
+
+    def read(model):
+        while not done.is_set():
+            least = acknowledged[0]
+            found = model.current().index.ids
+            if (
+                found.size % 2 == 0
+                or found[-1] < least
+                or not np.array_equal(found, model.current().documents.ids[: found.size])
+            ):
+                problems.append(found)
+
+    threads = [threading.Thread(target=read, args=(model,)) for model in (one, other)]
+    for thread in threads:
+        thread.start()
+    for number in range(30):
+        acknowledged[0] = (one, other)[number % 2].add([CAT, DOG])[0][-1]
+    done.set()
+    for thread in threads:
+        thread.join()
+    assert not problems
+    one.close()
+    other.close()
+
+
+@settings(max_examples=6)
+@given(st.lists(st.tuples(st.sampled_from(["add", "remove", "open", "fold"]), st.integers(0, 30)), max_size=8))
+def test_any_sequence_ends_as_a_model_without_a_journal_would(fitted, tmp_path_factory, steps):
+    folder = tmp_path_factory.mktemp("any") / "model"
+    fitted.save(folder)
+    expected = DocumentModel.load(folder)
+    live = LiveModel(folder)
+    for step, number in steps:
+        held = expected.index_.ids
+        if step == "add":
+            texts = [TEXTS[number % 15], TEXTS[(number * 7) % 15]]
+            labels = [LABELS[number % 15]] * 2
+            ids = live.add([NewDocument(text, label, "t") for text, label in zip(texts, labels, strict=True)])[0]
+            assert ids == expected.add(texts, labels, titles=["t", "t"]).tolist()
+        elif step == "remove" and held.size > 4:
+            live.remove([int(held[number % held.size])])
+            expected.remove([held[number % held.size]])
+        elif step in ("open", "fold"):
+            live.close()
+            if step == "fold":
+                fold_journal(folder)
+            live = LiveModel(folder)
+    assert contents(live.current()) == contents(expected.contents_)
+    query = live.current().counter.count(["a cat and a dog on the road"])
+    for mine, theirs in zip(live.current().index.search(query, 30), expected.index_.search(query, 30), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    live.close()

@@ -1,0 +1,317 @@
+"""The page in a browser: every view, hostile texts, the keyboard alone, both themes, a phone."""
+
+import contextlib
+
+import pytest
+
+from tests.serve.conftest import LABELS, TEXTS, TOKEN, running
+from treewass import DocumentModel
+
+pytestmark = pytest.mark.browser
+MARKUP = (
+    '<script>document.title="broken"</script> a cat <img src=x onerror="document.title=\'broken\'"> sleeps <b>bold</b>'
+)
+OPTIONS = (
+    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync"
+)
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("page") / "model"
+    titles = [f"{label} {number}" for number, label in enumerate(LABELS)]
+    model = DocumentModel(n_neighbors=3).fit([*TEXTS, MARKUP], [*LABELS, "cat"], titles=[*titles, MARKUP])
+    model.save(folder)
+    with running(folder) as (_, client):
+        yield str(client.base_url)
+
+
+@pytest.fixture(scope="module")
+def browser(chromium):
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, headless=True, args=OPTIONS.split())
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(browser, address):
+    """Open the page in a window of its own; in the end nothing may have failed, nor gone elsewhere."""
+    problems = []
+    with contextlib.ExitStack() as stack:
+
+        def open_page(path="", base=address, **settings):
+            context = stack.enter_context(browser.new_context(**settings))
+            page = context.new_page()
+            page.set_default_timeout(15_000)
+            page.on("pageerror", lambda error: problems.append(str(error)))
+            page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
+            page.on("request", lambda request: None if request.url.startswith(base) else problems.append(request.url))
+            page.goto(f"{base}/{path}")
+            return page
+
+        yield open_page
+        expected = [
+            problem for problem in problems if "401" not in problem and "422" not in problem and "404" not in problem
+        ]
+        assert not expected
+
+
+def focused(page):
+    return page.evaluate("document.activeElement.textContent || document.activeElement.id")
+
+
+def test_search_as_you_type(open_page):
+    page = open_page()
+    page.locator("#query").press_sequentially("a puppy barks")
+    page.locator("#results li").first.get_by_text("dog 9").wait_for()
+    assert page.locator("#results li").count() == 10
+    assert page.locator("#results li").first.locator("mark.near").all_inner_texts() == ["a", "puppy", "barks"]
+    assert "nearest documents" in page.locator("#search-status").inner_text()
+    page.locator("#query").fill("zebra")
+    page.get_by_text("None of these words is known").wait_for()
+    assert page.locator("#results li").count() == 0
+
+
+def test_stale_answers_are_dropped(open_page):
+    page = open_page()
+    page.route(
+        "**/api/search",
+        lambda route: (page.wait_for_timeout(400 if "car" in route.request.post_data else 0), route.continue_()),
+    )
+    page.locator("#query").fill("a car on the road")
+    page.wait_for_timeout(200)
+    page.locator("#query").fill("a puppy barks")
+    page.locator("#results li").first.get_by_text("dog 9").wait_for()
+    page.wait_for_timeout(600)
+    assert "dog 9" in page.locator("#results li").first.inner_text()
+
+
+def test_compare(open_page):
+    page = open_page("#/compare")
+    page.locator("#first").fill("my cat sleeps")
+    page.locator("#second").fill("id:8")
+    page.get_by_role("button", name="Compare").click()
+    page.locator("table.moves").wait_for()
+    assert page.locator(".chip").all_inner_texts()
+    assert "their distance" in page.locator(".figure").inner_text()
+    assert page.locator("#comparison article").nth(1).locator(".text").inner_text() == TEXTS[8]
+    assert "door" in page.locator("table.moves").inner_text()
+    page.locator("#comparison a").first.click()
+    page.locator("#view-tree h2").first.wait_for()
+
+
+def test_what_cannot_be_compared_is_said(open_page):
+    page = open_page("#/compare/zebra/id%3A1")
+    page.get_by_text("Expected a known word in the first document").wait_for()
+    page.locator("#first").fill("id:999")
+    page.get_by_role("button", name="Compare").click()
+    page.get_by_text("There is no document 999.").wait_for()
+
+
+def test_tree_is_browsed(open_page):
+    page = open_page("#/tree")
+    page.locator("a.branch").first.wait_for()
+    assert page.locator(".shares li").count() == 3
+    assert page.locator(".chip.word").count() > 10
+    assert page.locator("#branch ol li").count() > 10
+    page.locator("a.branch").first.click()
+    page.locator("#tree-path a").nth(1).wait_for()
+    assert page.locator("#tree-path a").first.inner_text() == "Root"
+    page.go_back()
+    page.locator("#tree-path a").nth(1).wait_for(state="detached")
+
+
+def test_classify_typed_opened_and_dropped(open_page, tmp_path):
+    page = open_page("#/classify")
+    page.locator("#text").fill("the dog barks")
+    page.get_by_role("button", name="Classify").click()
+    page.locator(".figure .badge").get_by_text("dog").wait_for()
+    assert page.locator(".signed li").count() == 3
+    assert page.locator("#prediction ol li").count() == 3
+    (tmp_path / "car.txt").write_text("a lorry on the road", encoding="utf-8")
+    page.locator("#file").set_input_files(tmp_path / "car.txt")
+    page.locator(".figure .badge").get_by_text("car").wait_for()
+    page.goto(page.url.replace("classify", "search"))
+    drop(page, "a cat meows", "text/plain")
+    page.locator(".figure .badge").get_by_text("cat").wait_for()
+    assert page.locator("#text").input_value() == "a cat meows"
+    assert page.locator("#drop").is_hidden()
+    drop(page, "\xff\xfe", "image/png")
+    page.get_by_text("Expected a text file in UTF-8.").wait_for()
+
+
+def drop(page, content, kind):
+    """Drop a file on the page, as a mouse would; each character is a byte."""
+    transfer = page.evaluate_handle(
+        """([content, type]) => {
+            const transfer = new DataTransfer();
+            const bytes = Uint8Array.from(content, (character) => character.charCodeAt(0));
+            transfer.items.add(new File([bytes], "file", { type }));
+            return transfer;
+        }""",
+        [content, kind],
+    )
+    page.dispatch_event("main", "dragenter", {"dataTransfer": transfer})
+    assert page.locator("#drop").is_visible()
+    page.dispatch_event("main", "drop", {"dataTransfer": transfer})
+
+
+@pytest.mark.parametrize("view", ["search", "compare", "tree", "classify"])
+def test_markup_is_shown_as_text(open_page, view):
+    page = open_page(f"#/{view}")
+    if view == "search":
+        page.locator("#query").fill(MARKUP)
+        shown = page.locator("#results li").first
+    elif view == "compare":
+        page.locator("#first").fill(MARKUP)
+        page.locator("#second").fill("id:15")
+        page.get_by_role("button", name="Compare").click()
+        shown = page.locator("#comparison article").first
+    elif view == "tree":
+        shown = page.locator("#branch ol li", has_text="bold").first
+    else:
+        page.locator("#text").fill(MARKUP)
+        page.get_by_role("button", name="Classify").click()
+        shown = page.locator("#prediction .card", has_text="The text").first
+    shown.wait_for()
+    assert '<script>document.title="broken"</script>' in shown.inner_text()
+    assert page.locator("main script, main img, main b").count() == 0
+    assert "broken" not in page.title()
+
+
+def test_the_policy_stops_what_escaping_would_not(browser, address):
+    """Even markup that reached the page could run nothing."""
+    page = browser.new_page()
+    page.goto(address)
+    page.evaluate("document.querySelector('main').innerHTML = '<img src=x onerror=\"document.title=1\">'")
+    page.evaluate(
+        "document.body.append(Object.assign(document.createElement('script'), {textContent: 'document.title = 1'}))"
+    )
+    page.wait_for_timeout(300)
+    assert page.title() != "1"
+    page.close()
+
+
+def test_the_keyboard_is_enough(open_page):
+    page = open_page()
+    page.locator("#results").wait_for(state="attached")
+    page.keyboard.type("my dog sleeps by the door")  # the search box has the focus
+    page.locator("#results li").first.wait_for()
+    page.keyboard.press("ArrowDown")
+    assert focused(page) == "dog 8"
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowUp")
+    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    page.keyboard.press("Enter")
+    page.locator("table.moves, #comparison .hint").first.wait_for()
+    reach(page, "Tree")
+    page.keyboard.press("Enter")
+    page.locator("a.branch").first.wait_for()
+    while page.evaluate("document.activeElement.className") != "card branch":
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.locator("#tree-path a").nth(1).wait_for()
+    assert focused(page).startswith("Branch")
+    reach(page, "Classify")
+    page.keyboard.press("Enter")
+    page.wait_for_function("document.activeElement.id === 'text'")
+    page.keyboard.type("the dog barks")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.locator(".figure .badge").get_by_text("dog").wait_for()
+
+
+def reach(page, name):
+    """Walk to a link with the tabulator key, from the start of the page."""
+    page.evaluate("document.activeElement.blur(); document.querySelector('.skip').focus()")
+    for _ in range(12):
+        page.keyboard.press("Tab")
+        if focused(page) == name:
+            return
+    raise AssertionError(f"{name} cannot be reached")
+
+
+def brightness(page, selector="body"):
+    color = page.evaluate(f"getComputedStyle(document.querySelector('{selector}')).backgroundColor")
+    return sum(int(part) for part in color.removeprefix("rgb(").removesuffix(")").split(","))
+
+
+@pytest.mark.parametrize(("scheme", "is_dark"), [("light", False), ("dark", True)])
+def test_both_themes_follow_the_system_and_the_button(open_page, scheme, is_dark):
+    page = open_page(color_scheme=scheme)
+    page.locator("#query").fill("my dog sleeps")
+    page.locator("#results li").first.wait_for()
+    assert (brightness(page) < 300) == is_dark
+    assert contrast(page, "#results .text") > 4.5
+    assert contrast(page, "#search-status") > 4.5
+    page.get_by_role("button", name="Switch between light and dark").click()
+    assert (brightness(page) < 300) != is_dark
+    assert contrast(page, "#results .text") > 4.5
+    page.reload()
+    page.locator("#query").wait_for()
+    assert (brightness(page) < 300) != is_dark
+
+
+def contrast(page, selector):
+    """The contrast of a text with what lies behind it, as the accessibility guidelines define it."""
+    colors = page.evaluate(
+        """(selector) => {
+            let element = document.querySelector(selector);
+            const ink = getComputedStyle(element).color;
+            while (getComputedStyle(element).backgroundColor === "rgba(0, 0, 0, 0)") element = element.parentElement;
+            return [ink, getComputedStyle(element).backgroundColor];
+        }""",
+        selector,
+    )
+    values = []
+    for color in colors:
+        parts = [int(part) / 255 for part in color.removeprefix("rgb(").removesuffix(")").split(",")]
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        values.append(0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2])
+    return (max(values) + 0.05) / (min(values) + 0.05)
+
+
+@pytest.mark.parametrize("view", ["search", "compare/my%20cat%20sleeps/id%3A8", "tree", "classify"])
+def test_a_phone_is_wide_enough(open_page, view):
+    page = open_page(f"#/{view}", viewport={"width": 360, "height": 740}, is_mobile=True)
+    if view == "search":
+        page.locator("#query").fill("my dog sleeps " + "x" * 300)
+        page.locator("#results li").first.wait_for()
+    elif view == "classify":
+        page.locator("#text").fill("a dog " + "x" * 300)
+        page.get_by_role("button", name="Classify").click()
+        page.locator(".shares").first.wait_for()
+    else:
+        page.locator("h2:visible").first.wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    for link in page.locator("header nav a").all():
+        box = link.bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 360
+
+
+def test_reference_of_the_interface_works_offline(open_page):
+    page = open_page("docs")
+    page.locator(".operation").first.wait_for()
+    names = page.locator(".operation > summary").all_inner_texts()
+    assert len(names) == 10
+    page.locator("summary", has_text="/api/search").click()
+    page.get_by_text('{"texts":["a text"],"k":10,"highlight":false}').wait_for()
+    assert page.locator("#SearchRequest").is_visible()
+
+
+def test_a_protected_service_asks_for_its_token(open_page, folder):
+    with running(folder, "--protect-reads") as (_, client):
+        page = open_page(base=str(client.base_url))
+        page.get_by_label("This service needs its token.").fill("a-wrong-token-of-24-char")
+        page.keyboard.press("Enter")
+        page.get_by_role("alert").wait_for()
+        page.get_by_label("This service needs its token.").fill(TOKEN)
+        page.keyboard.press("Enter")
+        page.get_by_text("15 documents").wait_for()
+        page.locator("#query").fill("a cat")
+        page.locator("#results li").first.wait_for()

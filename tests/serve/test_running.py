@@ -1,0 +1,194 @@
+"""The command in a process of its own: signals, workers, hostile clients, kills."""
+
+import contextlib
+import multiprocessing
+import os
+import random
+import signal
+import socket
+import threading
+import time
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from tests.serve import loaded
+from tests.serve.conftest import TOKEN, running
+from treewass import DocumentModel
+
+CAT = {"text": "a cat sleeps", "label": "cat"}
+
+
+def add(client, text="a cat sleeps", key=None):
+    answer = client.post("/api/documents", json={"documents": [{"text": text, "label": "cat"}], "key": key})
+    assert answer.status_code == 201, answer.text
+    return answer.json()["ids"][0]
+
+
+def test_it_serves_stops_gracefully_and_leaves_the_writes_in_the_model(folder):
+    with running(folder) as (process, client):
+        assert client.get("/api/health").json()["status"] == "ok"
+        assert client.get("/").status_code == 200
+        assert add(client) == 15
+        assert client.base_url.host == "127.0.0.1"
+    assert process.returncode == 0
+    assert "1 writes folded into the model" in process.log
+    assert "POST /api/documents 201" in process.log
+    assert DocumentModel.load(folder).neighbor(15).text == "a cat sleeps"
+
+
+def test_without_a_token_nothing_can_be_written_and_a_second_service_is_refused(folder):
+    with running(folder, token="") as (_, client):
+        assert client.post("/api/documents", json={"documents": [CAT]}).status_code == 403
+        with pytest.raises(AssertionError, match="Another service runs"), running(folder):
+            pass
+
+
+def test_hostile_clients_do_not_bring_it_down(folder):
+    """A body of 100 MB, announced or not, half requests, and a thousand connections that say nothing."""
+    with running(folder) as (_, client), contextlib.ExitStack() as stack:
+        address = (client.base_url.host, client.base_url.port)
+
+        def chunks():
+            for _ in range(100):
+                yield b" " * 1_000_000
+
+        for body in (b" " * 100_000_000, chunks()):
+            try:
+                status = client.post("/api/search", content=body).status_code
+            except (httpx2.WriteError, httpx2.ReadError, httpx2.RemoteProtocolError):
+                status = 413  # the connection was closed before all of it was sent
+            assert status == 413
+        for number in range(1000):
+            connection = stack.enter_context(socket.create_connection(address, timeout=10))
+            if number % 3 == 0:
+                connection.sendall(b"POST /api/search HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n{")
+            elif number % 3 == 1:
+                connection.sendall(b"GET /api/hea")
+        for _ in range(20):
+            assert client.post("/api/search", json={"texts": ["a cat"]}).status_code == 200
+        stack.close()
+        for garbage in (b"\x00" * 1000, b"GET / HTTP/9.9\r\n\r\n", b"A" * 1_000_000):
+            with socket.create_connection(address, timeout=10) as connection, contextlib.suppress(OSError):
+                connection.sendall(garbage)
+                connection.recv(1000)
+        assert client.get("/api/health").status_code == 200
+
+
+@pytest.mark.slow
+def test_workers_follow_each_other(folder):
+    with running(folder, "--workers", "2") as (process, client):
+        workers = set()
+        for number in range(200):
+            if number < 10:
+                acknowledged = add(client, f"a cat sleeps {number}")
+            with httpx2.Client(base_url=client.base_url) as other:  # a new connection may reach the other worker
+                metrics = other.get("/api/metrics").json()
+                workers.add(metrics["worker"])
+                assert metrics["documents"] == acknowledged + 1
+            if number >= 10 and len(workers) == 2:
+                break
+        assert len(workers) == 2
+        assert process.pid not in workers
+    assert process.returncode == 0
+    assert len(DocumentModel.load(folder).index_) == 25
+
+
+@pytest.mark.slow
+def test_workers_end_with_the_service_that_was_killed(folder):
+    with running(folder, "--workers", "2") as (process, client):
+        add(client)
+        worker = client.get("/api/metrics").json()["worker"]
+        process.kill()
+        process.wait()
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline and Path(f"/proc/{worker}").exists():
+            time.sleep(0.1)
+        assert not Path(f"/proc/{worker}").exists()
+    with running(folder) as (_, client):
+        assert client.get("/api/documents/15").json()["text"] == "a cat sleeps"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("workers", "kills"), [(1, 40), (2, 10)])
+def test_kills_lose_nothing_that_was_acknowledged_and_double_nothing(folder, workers, kills):
+    """Writers go on while the service is killed at random; one that gets no answer asks again with its key."""
+    moment = random.Random(workers)
+    acknowledged: dict[str, int] = {}
+    asked: dict[str, str] = {}
+    removed: set[int] = set()
+    for life in range(kills):
+        with killable(folder, workers) as (address, kill):
+            wrote = threading.Event()
+            writers = [
+                threading.Thread(target=write, args=(address, f"{life}-{number}", acknowledged, asked, removed, wrote))
+                for number in range(3)
+            ]
+            for writer in writers:
+                writer.start()
+            assert wrote.wait(60)
+            time.sleep(moment.random() * 0.25)
+            kill()
+            for writer in writers:
+                writer.join()
+    assert len(acknowledged) > 5 * kills
+    with running(folder) as (_, client):
+        for key, text in asked.items():  # those without an answer among them
+            number = add(client, text, key)
+            assert acknowledged.setdefault(key, number) == number
+            answer = client.get(f"/api/documents/{number}")
+            assert answer.status_code == 404 if number in removed else answer.json()["text"] == text
+    model = DocumentModel.load(folder)
+    texts = [model.neighbor(int(number)).text for number in model.index_.ids]
+    assert len(texts) == len(set(texts))
+    assert set(acknowledged.values()) - removed <= set(model.index_.ids.tolist())
+    assert not removed & set(model.index_.ids.tolist())
+
+
+@contextlib.contextmanager
+def killable(folder, workers):
+    """Run a service that will be killed: a fork of a process that has loaded everything, or the command."""
+    if workers > 1:
+        with running(folder, "--workers", str(workers)) as (process, client):
+            client.get("/api/health")  # waits for a worker
+            yield str(client.base_url), lambda: kill_all(process)
+        return
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["tests.serve.loaded"])
+    addresses, told = context.Pipe(duplex=False)
+    process = context.Process(target=loaded.serve, args=(folder, TOKEN, told))
+    process.start()
+    try:
+        assert addresses.poll(60)
+        yield addresses.recv(), process.kill
+    finally:
+        process.kill()
+        process.join()
+
+
+def kill_all(process):
+    """Kill a service and its workers, in no order."""
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    for number in random.sample([process.pid, *map(int, children)], len(children) + 1):
+        os.kill(number, signal.SIGKILL)
+
+
+def write(address, name, acknowledged, asked, removed, wrote):
+    """Add documents, each under a key, and remove some, until the service is gone."""
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    with (
+        contextlib.suppress(httpx2.TransportError),
+        httpx2.Client(base_url=address, headers=headers, timeout=60) as client,
+    ):
+        for count in range(10_000):
+            key = f"{name}-{count}"
+            asked[key] = f"a cat sleeps {key}"
+            acknowledged[key] = add(client, asked[key], key)
+            wrote.set()
+            if count % 5 == 4:
+                number = acknowledged.pop(key)  # until it is known whether the removal came through, nothing is
+                del asked[key]
+                assert client.delete(f"/api/documents/{number}").status_code == 200
+                acknowledged[key], asked[key] = number, f"a cat sleeps {key}"
+                removed.add(number)
