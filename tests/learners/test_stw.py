@@ -7,6 +7,7 @@ from tests.oracles import linear_program
 from treewass import EmptyDocumentWarning, SupervisedTreeWasserstein, Tree, TreeWassersteinClassifier
 from treewass.documents import make_documents, to_histograms
 from treewass.documents.instruments import INSTRUMENTS, make_instruments
+from treewass.learners.fingerprints import fingerprints
 from treewass.learners.soft.batches import LabelledDocuments
 from treewass.learners.soft.fitting import split_documents
 from treewass.trees import perfect_tree
@@ -154,6 +155,8 @@ def test_one_class_is_refused(documents):
     X, _ = documents
     with pytest.raises(ValueError, match=r"at least two labels, got one class \(np.str_\('ant'\)\)"):
         SupervisedTreeWasserstein(**SMALL).fit(X, ["ant"] * 120)
+    with pytest.warns(EmptyDocumentWarning), pytest.raises(ValueError, match=r"with words .* one class \(np.int64\(1\)"):
+        SupervisedTreeWasserstein(**SMALL).fit([[1, 0], [1, 1], [0, 0]], [1, 1, 2])
 
 
 def test_empty_documents_teach_nothing_and_unseen_words_are_unknown(documents, fitted):
@@ -173,6 +176,41 @@ def test_equal_documents_are_held_out_together():
     held = split_documents(LabelledDocuments(to_histograms(counts), np.arange(60) % 2), 0.2, seed=0)
     assert held.sum() == 12
     assert (held.reshape(20, 3).sum(axis=1) % 3 == 0).all()
+
+
+def hold_out(counts, labels, seed, share=0.2):
+    return split_documents(LabelledDocuments(to_histograms(counts), labels), share, seed)
+
+
+@pytest.mark.parametrize("n_equal", [15, 60])
+def test_many_equal_documents_do_not_end_the_choice(n_equal):
+    counts = np.vstack([np.tile(np.eye(121)[0], (n_equal, 1)), np.eye(121)[1 : 121 - n_equal]])
+    for seed in range(10):
+        held = hold_out(counts, np.arange(120) % 2, seed)
+        assert 22 <= held.sum() <= 24
+        assert held[:n_equal].sum() in (0, n_equal)
+        assert n_equal < 24 or not held[0]
+
+
+def test_every_class_keeps_a_document_to_learn_from():
+    labels = np.repeat([0, 1, 2], [56, 3, 1])
+    counts = np.eye(60)
+    counts[57] = counts[58] = counts[56]  # all of a class, equal
+    for seed in range(10):
+        held = hold_out(counts, labels, seed, share=0.5)
+        assert held.sum() == 30
+        assert set(labels[~held]) == {0, 1, 2}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_otherwise_documents_are_held_out_in_their_random_order(seed):
+    random = np.random.default_rng(seed)
+    counts = np.repeat(np.eye(200), random.integers(1, 4, 200), axis=0)
+    held = hold_out(counts, random.integers(0, 3, len(counts)), seed)
+    groups = np.unique(fingerprints(to_histograms(counts)), return_inverse=True)[1]
+    sizes = np.bincount(groups)
+    order = np.random.default_rng([seed, 1]).permutation(200)
+    assert np.array_equal(held, np.isin(groups, order[np.cumsum(sizes[order]) <= 0.2 * len(counts)]))
 
 
 def test_missing_torch_is_named_with_its_pip_line(documents, monkeypatch):

@@ -209,7 +209,7 @@ class SupervisedTreeWasserstein(TreeTransformer):
         X : sparse matrix or array-like of shape (n_documents, n_words)
             Counts or weights. Empty documents teach nothing, with a warning.
         y : array-like of shape (n_documents,)
-            Labels, at least two different ones.
+            Labels, at least two different ones of documents with words.
 
         Returns
         -------
@@ -224,16 +224,16 @@ class SupervisedTreeWasserstein(TreeTransformer):
         margins = self._check_parameters()
         counts, labels = check_labelled_documents(self, X, y)
         self.classes_, codes = np.unique(labels, return_inverse=True)
-        if self.classes_.size < 2:
-            raise ValueError(
-                f"Expected documents of at least two labels, got one class ({self.classes_[0]!r}): there is nothing to "
-                "tell apart."
-            )
         empty = empty_rows(counts)
         warn_about_empty_rows(empty, "they teach nothing.")
         kept = np.setdiff1d(np.arange(codes.size), empty)
         if not kept.size:
             raise ValueError("Expected at least one document with a word, got none: X holds only zeros.")
+        if np.unique(codes[kept]).size < 2:
+            raise ValueError(
+                "Expected documents with words of at least two labels, got one class "
+                f"({self.classes_[codes[kept[0]]]!r}): there is nothing to tell apart."
+            )
         documents = LabelledDocuments(to_histograms(counts[kept]), codes[kept].astype(np.int64))
         fitted = fit_tree(documents, self._plan(margins, counts.shape[1]))
         self._take(fitted, np.bincount(counts.indices, minlength=counts.shape[1]) > 0)

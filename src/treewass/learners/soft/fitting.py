@@ -30,6 +30,7 @@ __all__ = ["Fitting", "Plan", "first_scores", "fit_tree", "hang_words", "split_d
 _logger = logging.getLogger("treewass")
 _SPREAD = 0.1
 _FEWEST = 10
+_NEAR_ENOUGH = 0.1
 _NEIGHBORS = 19
 _ROWS = 1024
 
@@ -119,6 +120,9 @@ def fit_tree(documents: LabelledDocuments, plan: Plan) -> Fitting:
 def split_documents(documents: LabelledDocuments, share: float, seed: int) -> NDArray[np.bool_]:
     """Hold documents out for validation, equal ones together; none where there are fewer than ten.
 
+    Every class keeps a document to learn from. Equal documents too many for the room left are passed over, until nine
+    tenths of the share are held out.
+
     Parameters
     ----------
     documents : LabelledDocuments
@@ -136,9 +140,20 @@ def split_documents(documents: LabelledDocuments, share: float, seed: int) -> ND
         return np.zeros(len(documents), dtype=bool)
     groups = np.unique(fingerprints(documents.histograms), return_inverse=True)[1].ravel()
     sizes = np.bincount(groups)
-    order = np.random.default_rng([seed, 1]).permutation(sizes.size)
-    chosen = order[np.cumsum(sizes[order]) <= share * len(documents)]
-    return np.isin(groups, chosen)
+    members = np.split(np.argsort(groups, kind="stable"), np.cumsum(sizes)[:-1])
+    room, left = share * len(documents), np.bincount(documents.labels)
+    enough = _NEAR_ENOUGH * room
+    held = np.zeros(len(documents), dtype=bool)
+    for group in np.random.default_rng([seed, 1]).permutation(sizes.size):
+        if sizes[group] > room:
+            if room <= enough:
+                break
+            continue
+        taken = np.bincount(documents.labels[members[group]], minlength=left.size)
+        if (taken < left)[taken > 0].all():
+            held[members[group]] = True
+            left, room = left - taken, room - sizes[group]
+    return held
 
 
 def first_scores(plan: Plan, n_words: int) -> NDArray[np.float32]:
