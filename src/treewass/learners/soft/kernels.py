@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from treewass.learners.soft.arithmetic import (
+    FLAT,
     HALF,
     ONE,
     ZERO,
@@ -160,8 +161,8 @@ def _tangent_distance(one: Floats, other: Floats, lengths: Floats, smoothness: N
     total = ZERO
     for node in range(one.size):
         difference = one[node] - other[node]
-        scaled = half * difference
-        rise = tangent(scaled)
+        scaled = min(max(half * difference, -FLAT), FLAT)  # beyond, the derivative is the sign
+        rise = min(max(tangent(scaled), -ONE), ONE)
         total += lengths[node] * difference * rise
         slopes[node] = lengths[node] * (rise + scaled * (ONE - rise * rise))
     return total
