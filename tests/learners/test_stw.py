@@ -104,6 +104,9 @@ def test_variants_of_the_distance(documents, fitted):
     soft = fitted.pairwise(first, second, variant="soft-smooth")
     assert np.array_equal(soft, fitted.pairwise(first, second, variant="soft-smooth", smoothness=10.0, n_jobs=2))
     assert np.allclose(fitted.pairwise(first, variant="soft-smooth").diagonal(), 0)
+    for variant in ("smooth", "soft-smooth"):
+        distances = fitted.pairwise(X, variant=variant)
+        assert np.array_equal(distances, distances.T)
     with pytest.raises(ValueError, match='variant to be "stw", "smooth" or "soft-smooth"'):
         fitted.pairwise(first, variant="hard")
     with pytest.raises(ValueError, match="smoothness as a finite number above zero"):

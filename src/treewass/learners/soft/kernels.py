@@ -151,7 +151,7 @@ def cross_leaf_distances(
                 both -= value + _absolute(masses[entry], smoothness, huber)
                 line[documents[entry]] += lengths[word] * both
         for document in range(line.size):
-            line[document] = max(0.0, line[document] + total + alone[document])
+            line[document] = max(0.0, line[document] + (total + alone[document]))  # symmetric to the last bit
 
 
 @fast
