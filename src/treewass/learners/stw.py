@@ -308,16 +308,18 @@ class SupervisedTreeWasserstein(TreeTransformer):
             if start.size != n_words:
                 raise ValueError(f"Expected start with a node for each of {n_words} words, got {start.size}.")
         seed = int(check_random_state(self.random_state).randint(_MOST_SEED))
+        patience = None if self.patience is None else int(self.patience)
         return Plan(
             tree=nodes,
             start=start,
             margins=margins,
-            loss=LossSettings(margins[0], self.smoothness, self.absolute, self.mass, self.parents),
+            loss=LossSettings(margins[0], float(self.smoothness), self.absolute, float(self.mass), self.parents),
             step=StepSettings(
-                self.learning_rate, self.optimizer, self.updates, self.state, self.learn_lengths, self.learn_tree
-            ),
-            schedule=Schedule(self.epochs, self.batch_size, self.select, self.patience, seed),
-            validation_share=self.validation_share,
+                float(self.learning_rate), self.optimizer, self.updates, self.state,
+                bool(self.learn_lengths), bool(self.learn_tree),
+            ),  # fmt: skip
+            schedule=Schedule(int(self.epochs), int(self.batch_size), self.select, patience, seed),
+            validation_share=float(self.validation_share),
             retrain=self.retrain,
             folder=self.checkpoint_folder,
             callback=self.callback,

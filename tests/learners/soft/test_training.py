@@ -172,6 +172,16 @@ def test_finished_training_is_not_repeated_and_can_be_prolonged(documents, unint
     assert files == [f"best-{learner.best_epoch_}.safetensors", "epoch-6.safetensors", "training.json"]
 
 
+def test_parameters_may_be_numbers_of_numpy(documents, uninterrupted, tmp_path):
+    whole = {name: np.int64(value) for name, value in SMALL.items()}
+    real = {"smoothness": np.float32(2), "mass": np.float32(5), "margin": np.float32(10)}
+    flags = {"learn_lengths": np.bool_(False), "learn_tree": np.bool_(False), "retrain": np.bool_(False)}
+    learner = SupervisedTreeWasserstein(
+        **whole, **real, **flags, learning_rate=np.float64(0.1), patience=np.int32(9), checkpoint_folder=tmp_path
+    ).fit(*documents)
+    assert np.array_equal(learner.scores_, uninterrupted.scores_)
+
+
 def test_checkpoint_that_has_gone_further_is_refused(documents, tmp_path):
     SupervisedTreeWasserstein(**SMALL, checkpoint_folder=tmp_path).fit(*documents)
     with pytest.raises(ValueError, match="at most 4 epochs of the training 'margin 10', got one of 6"):
