@@ -1,6 +1,7 @@
 import json
 import logging
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -197,12 +198,56 @@ def test_checkpoints_of_other_settings_or_documents_are_refused(documents, tmp_p
         SupervisedTreeWasserstein(**SMALL, checkpoint_folder=tmp_path).fit(X, y[::-1])
 
 
-def test_damaged_checkpoints_are_refused(documents, tmp_path):
-    SupervisedTreeWasserstein(**SMALL, checkpoint_folder=tmp_path).fit(*documents)
-    file = tmp_path / "margin-10" / "training.json"
-    manifest = json.loads(file.read_text())
-    learner = SupervisedTreeWasserstein(**SMALL, checkpoint_folder=tmp_path)
-    for text in ("{", json.dumps({**manifest, "version": 9}), json.dumps({**manifest, "state": "none"})):
-        file.write_text(text)
-        with pytest.raises(ValueError, match=r"Remove the folder to start anew|version 9"):
-            learner.fit(*documents)
+def flip(file, place):
+    content = bytearray(file.read_bytes())
+    content[place] ^= 1
+    file.write_bytes(content)
+
+
+def cut(file, n_bytes):
+    file.write_bytes(file.read_bytes()[:-n_bytes])
+
+
+def edit(file, **changes):
+    file.write_text(json.dumps({**json.loads(file.read_text()), **changes}))
+
+
+DAMAGES = {
+    "flipped scores": ("epoch-6", lambda file: flip(file, -1)),
+    "flipped header": ("epoch-6", lambda file: flip(file, 12)),
+    "flipped best": ("best-", lambda file: flip(file, -100)),
+    "shortened": ("epoch-6", lambda file: cut(file, 4)),
+    "emptied": ("epoch-6", lambda file: file.write_bytes(b"")),
+    "gone": ("best-", lambda file: file.unlink()),
+    "steps": ("training", lambda file: edit(file, steps=1)),
+    "records": ("training", lambda file: edit(file, records=[])),
+    "another file": ("training", lambda file: edit(file, state="none")),
+    "no hash": ("training", lambda file: file.write_text('{"format": "treewass training", "version": 2}')),
+    "no object": ("training", lambda file: file.write_text("[]")),
+    "cut manifest": ("training", lambda file: cut(file, 5)),
+    "no text": ("training", lambda file: file.write_bytes(b"\xff\xfe{}")),
+}
+
+
+@pytest.fixture(scope="module")
+def finished(documents, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("finished")
+    SupervisedTreeWasserstein(**SMALL, checkpoint_folder=folder).fit(*documents)
+    return folder
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damaged_checkpoints_are_refused(documents, finished, tmp_path, damage):
+    folder = shutil.copytree(finished, tmp_path / "copy")
+    name, spoil = DAMAGES[damage]
+    spoil(next((folder / "margin-10").glob(f"{name}*")))
+    learner = SupervisedTreeWasserstein(**SMALL, checkpoint_folder=folder)
+    with pytest.raises(ValueError, match=r"margin-10, but it is damaged: .*\. Remove the folder to start anew\."):
+        learner.fit(*documents)
+
+
+def test_checkpoints_of_another_version_are_refused(documents, finished, tmp_path):
+    folder = shutil.copytree(finished, tmp_path / "copy")
+    edit(folder / "margin-10" / "training.json", version=9)
+    with pytest.raises(ValueError, match="version 2, in .* version 9. Remove the folder"):
+        SupervisedTreeWasserstein(**SMALL, checkpoint_folder=folder).fit(*documents)
