@@ -27,6 +27,13 @@ def uninterrupted(documents):
     return SupervisedTreeWasserstein(**SMALL).fit(*documents)
 
 
+@pytest.fixture(scope="module")
+def finished(documents, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("finished")
+    SupervisedTreeWasserstein(**SMALL, checkpoint_folder=folder).fit(*documents)
+    return folder
+
+
 def test_best_epoch_has_the_lowest_validation_loss(uninterrupted):
     losses = [record.validation_loss for record in uninterrupted.history_]
     assert uninterrupted.best_epoch_ == 1 + int(np.argmin(losses))
@@ -196,6 +203,30 @@ def test_checkpoints_of_other_settings_or_documents_are_refused(documents, tmp_p
         SupervisedTreeWasserstein(**SMALL, learning_rate=0.2, checkpoint_folder=tmp_path).fit(X, y)
     with pytest.raises(ValueError, match="these differ: documents"):
         SupervisedTreeWasserstein(**SMALL, checkpoint_folder=tmp_path).fit(X, y[::-1])
+    wider = np.hstack([X.toarray(), np.zeros((120, 1))])  # a word of no document
+    with pytest.raises(ValueError, match="these differ: n_words"):
+        SupervisedTreeWasserstein(**SMALL, checkpoint_folder=tmp_path).fit(wider, y)
+
+
+def test_checkpoint_depends_neither_on_patience_nor_on_the_width_of_indices(documents, finished, tmp_path):
+    X, y = documents
+    folder = shutil.copytree(finished, tmp_path / "copy")
+    X = X.copy()
+    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    epochs = []
+    SupervisedTreeWasserstein(
+        **SMALL, patience=6, checkpoint_folder=folder, callback=lambda record: epochs.append(record.epoch)
+    ).fit(X, y)
+    assert not epochs
+
+
+def test_options_that_need_torch_share_a_checkpoint_with_its_device(documents, tmp_path):
+    learner = SupervisedTreeWasserstein(**{**SMALL, "epochs": 1}, parents="sparsemax", checkpoint_folder=tmp_path)
+    learner.fit(*documents)
+    epochs = []
+    learner.set_params(device="cpu", epochs=2, callback=lambda record: epochs.append(record.epoch)).fit(*documents)
+    assert epochs == [2]
+    assert json.loads((tmp_path / "margin-10" / "training.json").read_text())["description"]["engine"] == "torch"
 
 
 def flip(file, place):
@@ -227,13 +258,6 @@ DAMAGES = {
     "cut manifest": ("training", lambda file: cut(file, 5)),
     "no text": ("training", lambda file: file.write_bytes(b"\xff\xfe{}")),
 }
-
-
-@pytest.fixture(scope="module")
-def finished(documents, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("finished")
-    SupervisedTreeWasserstein(**SMALL, checkpoint_folder=folder).fit(*documents)
-    return folder
 
 
 @pytest.mark.parametrize("damage", DAMAGES)

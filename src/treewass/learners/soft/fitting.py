@@ -213,12 +213,21 @@ def _train(
         return train(engine, run)
 
 
+def _uses_torch(plan: Plan) -> bool:
+    """Tell whether torch is wanted, by its device, or needed."""
+    return (
+        plan.device is not None
+        or plan.loss.parents != "softmax"
+        or plan.step.learn_lengths
+        or plan.step.learn_tree
+    )
+
+
 @contextmanager
 def _engine(plan: Plan, loss: LossSettings, n_words: int) -> Iterator[Engine]:
     """Make what takes the steps: compiled loops, or torch on one thread where it is wanted or needed."""
     scores = first_scores(plan, n_words)
-    needs_torch = loss.parents != "softmax" or plan.step.learn_lengths or plan.step.learn_tree
-    if plan.device is None and not needs_torch:
+    if not _uses_torch(plan):
         yield CompiledEngine(plan.tree, scores, loss, plan.step, plan.n_jobs)
         return
     from treewass.extras import require
@@ -278,13 +287,20 @@ def _description(
 ) -> dict[str, Any]:
     """Describe all that a training depends on, for its checkpoint."""
     schedule = asdict(plan.schedule)
-    del schedule["epochs"]  # a training may go on for longer
+    del schedule["epochs"], schedule["patience"]  # a training may go on for longer
     digest = hashlib.sha256()
     for part in (documents, validation) if validation is not None else (documents,):
-        for array in (part.histograms.indptr, part.histograms.indices, part.histograms.data, part.labels):
-            digest.update(np.ascontiguousarray(array).tobytes())
+        for array in (part.histograms.indptr, part.histograms.indices, part.labels):
+            digest.update(array.astype(np.int64).tobytes())  # whatever the width of scipy's indices
+        digest.update(np.ascontiguousarray(part.histograms.data).tobytes())
     tree = hashlib.sha256(b"".join(array.tobytes() for array in (plan.tree.parents, plan.tree.edge_lengths)))
     start = None if plan.start is None else hashlib.sha256(plan.start.tobytes()).hexdigest()
     settings = {**asdict(loss), **asdict(plan.step), **schedule}
-    engine = "compiled" if plan.device is None else "torch"
-    return {**settings, "documents": digest.hexdigest(), "tree": tree.hexdigest(), "start": start, "engine": engine}
+    return {
+        **settings,
+        "n_words": documents.histograms.shape[1],
+        "documents": digest.hexdigest(),
+        "tree": tree.hexdigest(),
+        "start": start,
+        "engine": "torch" if _uses_torch(plan) else "compiled",
+    }
