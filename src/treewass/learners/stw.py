@@ -335,8 +335,9 @@ class SupervisedTreeWasserstein(TreeTransformer):
         self.margin_, self.best_epoch_ = fitted.margin, fitted.epoch
         self.history_: tuple[EpochRecord, ...] = fitted.records
         if fitted.stopped:
+            last_step = "the last step, after " if self.history_[0].validation_loss is None else ""
             warnings.warn(
-                f"Training was stopped after {len(self.history_)} epoch(s); the tree is that of epoch "
+                f"Training was stopped after {len(self.history_)} epoch(s); the tree is that of {last_step}epoch "
                 f"{self.best_epoch_}.",
                 ConvergenceWarning,
                 stacklevel=3,

@@ -13,6 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from treewass import SupervisedTreeWasserstein
 from treewass.documents import make_documents
+from treewass.learners.soft.compiled_engine import CompiledEngine
+from treewass.learners.soft.training import Learned
 
 SMALL = {"arity": 3, "depth": 2, "epochs": 6, "batch_size": 20}
 
@@ -79,6 +81,58 @@ def test_interrupt_from_the_keyboard_keeps_the_best_tree(documents):
         learner = SupervisedTreeWasserstein(**SMALL, callback=callback, retrain=True).fit(*documents)
     expected = SupervisedTreeWasserstein(**{**SMALL, "epochs": 3}).fit(*documents)
     assert learner.metric_ == expected.metric_
+
+
+def interrupt_step(monkeypatch, number):
+    """Press Ctrl-C in a step, counted from one."""
+    step, taken = CompiledEngine.step, []
+
+    def interrupted(engine, batch):
+        taken.append(batch)
+        if len(taken) == number:
+            signal.raise_signal(signal.SIGINT)
+        return step(engine, batch)
+
+    monkeypatch.setattr(CompiledEngine, "step", interrupted)
+
+
+def test_interrupt_before_the_first_epoch_is_finished_goes_to_the_caller(documents, monkeypatch):
+    interrupt_step(monkeypatch, 3)
+    with pytest.raises(KeyboardInterrupt):
+        SupervisedTreeWasserstein(**SMALL).fit(*documents)
+
+
+def test_interrupt_early_in_a_later_training_keeps_the_first(documents, uninterrupted, monkeypatch):
+    interrupt_step(monkeypatch, 6 * 5 + 2)  # five batches an epoch
+    with pytest.warns(ConvergenceWarning, match=r"stopped after 6 epoch\(s\); the tree is that of epoch \d"):
+        learner = SupervisedTreeWasserstein(**SMALL, margin=[10, 5]).fit(*documents)
+    assert learner.metric_ == uninterrupted.metric_
+
+
+def test_interrupt_without_validation_keeps_the_last_step(documents, monkeypatch):
+    interrupt_step(monkeypatch, 3 * 6 + 2)  # six batches an epoch
+    with pytest.warns(ConvergenceWarning, match=r"after 3 epoch\(s\); the tree is that of the last step, after epoch 3"):
+        SupervisedTreeWasserstein(**SMALL, validation_share=0).fit(*documents)
+
+
+def test_interrupt_while_the_best_epoch_is_copied_keeps_it(documents, monkeypatch):
+    def interrupted(engine):
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(Learned, "of", interrupted)
+    with pytest.warns(ConvergenceWarning, match=r"stopped after 1 epoch\(s\); the tree is that of epoch 1"):
+        learner = SupervisedTreeWasserstein(**SMALL).fit(*documents)
+    monkeypatch.undo()
+    assert learner.metric_ == SupervisedTreeWasserstein(**{**SMALL, "epochs": 1}).fit(*documents).metric_
+
+
+def test_callback_after_the_last_epoch_stops_nothing_but_what_would_follow(documents, uninterrupted):
+    learner = SupervisedTreeWasserstein(**SMALL, callback=lambda record: record.epoch == 6).fit(*documents)
+    assert learner.metric_ == uninterrupted.metric_
+    with pytest.warns(ConvergenceWarning, match=r"stopped after 6 epoch\(s\)"):
+        learner.set_params(retrain=True).fit(*documents)
+    with pytest.warns(ConvergenceWarning, match=r"stopped after 6 epoch\(s\)"):
+        learner.set_params(retrain=False, margin=[10, 5]).fit(*documents)
 
 
 def test_progress_goes_to_the_logger_and_a_bar_to_standard_error(documents, caplog, capsys):

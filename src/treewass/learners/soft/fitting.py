@@ -94,6 +94,11 @@ def fit_tree(documents: LabelledDocuments, plan: Plan) -> Fitting:
     Returns
     -------
     Fitting
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If Ctrl-C comes before the first epoch is finished: there is nothing to keep.
     """
     held = split_documents(documents, plan.validation_share, plan.schedule.seed)
     training = documents.rows(np.flatnonzero(~held))
@@ -108,11 +113,15 @@ def fit_tree(documents: LabelledDocuments, plan: Plan) -> Fitting:
             tried = [min([*tried, (candidate, trained)], key=lambda pair: pair[1].error)]  # the first of equals
             if trained.stopped:
                 break
-        (margin, best), stopped = tried[0], trained.stopped
-        if plan.retrain and validation is not None and not stopped:
+        if not records:
+            raise KeyboardInterrupt
+        margin, best = tried[0]
+        retrain = plan.retrain and validation is not None
+        stopped = trained.stopped and (retrain or candidate != candidates[-1] or not trained.complete)
+        if retrain and not stopped:
             shorter = replace(plan, schedule=replace(plan.schedule, epochs=best.epoch, patience=None))
             again = _train(shorter, "all documents", margin, documents, None, report)
-            records, stopped = records + list(again.records), again.stopped
+            records, stopped = records + list(again.records), again.stopped and not again.complete
             best = best if stopped else again
     return Fitting(hang_words(plan.tree, best.learned), best.learned, margin, best.epoch, tuple(records), stopped)
 
