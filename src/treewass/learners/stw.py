@@ -286,18 +286,19 @@ class SupervisedTreeWasserstein(TreeTransformer):
 
     def _check_parameters(self) -> tuple[float, ...]:
         """Refuse parameters out of range; return the margins to choose from."""
-        check_ranges(self, _LEAST, _POSITIVE, _SHARES)
+        check_ranges(self, _LEAST, _POSITIVE, _SHARES, optional=("patience",))
         for name, choices in _CHOICES.items():
             if getattr(self, name) not in choices:
                 raise ValueError(f"Expected {name} to be one of {', '.join(choices)}, got {getattr(self, name)!r}.")
         if self.tree is not None and not isinstance(self.tree, Tree):
             raise TypeError(f"Expected tree as a Tree, got {type(self.tree).__name__}.")
-        margins = np.atleast_1d(np.asarray(self.margin, dtype=np.float64))
-        if margins.ndim != 1 or not margins.size or not (np.isfinite(margins) & (margins > 0)).all():
+        margins = np.atleast_1d(np.asarray(self.margin))
+        numbers = margins.dtype.kind in "iuf" and margins.ndim == 1 and margins.size
+        if not numbers or not (np.isfinite(margins) & (margins > 0)).all():
             raise ValueError(f"Expected margin as a finite number above zero, or several, got {self.margin!r}.")
         if margins.size > 1 and self.validation_share == 0:
             raise ValueError("Expected validation_share above zero to choose between margins, got 0.")
-        return tuple(margins.tolist())
+        return tuple(margins.astype(np.float64).tolist())
 
     def _plan(self, margins: tuple[float, ...], n_words: int) -> Plan:
         """Gather what the training depends on."""
@@ -309,15 +310,13 @@ class SupervisedTreeWasserstein(TreeTransformer):
                 raise ValueError(f"Expected start with a node for each of {n_words} words, got {start.size}.")
         seed = int(check_random_state(self.random_state).randint(_MOST_SEED))
         patience = None if self.patience is None else int(self.patience)
+        rate, learned = float(self.learning_rate), (bool(self.learn_lengths), bool(self.learn_tree))
         return Plan(
             tree=nodes,
             start=start,
             margins=margins,
             loss=LossSettings(margins[0], float(self.smoothness), self.absolute, float(self.mass), self.parents),
-            step=StepSettings(
-                float(self.learning_rate), self.optimizer, self.updates, self.state,
-                bool(self.learn_lengths), bool(self.learn_tree),
-            ),  # fmt: skip
+            step=StepSettings(rate, self.optimizer, self.updates, self.state, *learned),
             schedule=Schedule(int(self.epochs), int(self.batch_size), self.select, patience, seed),
             validation_share=float(self.validation_share),
             retrain=self.retrain,
