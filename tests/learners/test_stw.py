@@ -10,6 +10,7 @@ from treewass.documents.instruments import INSTRUMENTS, make_instruments
 from treewass.learners.fingerprints import fingerprints
 from treewass.learners.soft.batches import LabelledDocuments
 from treewass.learners.soft.fitting import split_documents
+from treewass.learners.soft.variants import SmoothDistance
 from treewass.trees import perfect_tree
 
 SMALL = {"arity": 3, "depth": 2, "epochs": 3, "batch_size": 20}
@@ -111,6 +112,8 @@ def test_variants_of_the_distance(documents, fitted):
         fitted.pairwise(first, variant="hard")
     with pytest.raises(ValueError, match="smoothness as a finite number above zero"):
         fitted.pairwise(first, variant="smooth", smoothness=0)
+    with pytest.raises(ValueError, match="smoothness as a finite number above zero, got 'a'"):
+        fitted.pairwise(first, variant="smooth", smoothness="a")
 
 
 @pytest.mark.parametrize("absolute", ["tanh", "huber"])
@@ -136,6 +139,12 @@ def test_variants_agree_with_equation_three(documents, absolute):
         ({"margin": 0}, "margin as a finite number above zero"),
         ({"margin": [5, -1]}, "margin as a finite number above zero"),
         ({"margin": []}, "margin as a finite number above zero"),
+        ({"margin": "10"}, "margin as a finite number above zero, or several, got '10'"),
+        ({"margin": "abc"}, "margin as a finite number above zero"),
+        ({"margin": None}, "margin as a finite number above zero"),
+        ({"epochs": None}, "epochs as an integer of at least 1, got None"),
+        ({"mass": None}, "mass as a finite number above zero, got None"),
+        ({"validation_share": None}, "validation_share from zero to below one, got None"),
         ({"margin": [5, 10], "validation_share": 0}, "validation_share above zero"),
         ({"depth": 0}, "depth as an integer of at least 1, got 0"),
         ({"arity": 1}, "arity as an integer of at least 2"),
@@ -158,7 +167,10 @@ def test_one_class_is_refused(documents):
     X, _ = documents
     with pytest.raises(ValueError, match=r"at least two labels, got one class \(np.str_\('ant'\)\)"):
         SupervisedTreeWasserstein(**SMALL).fit(X, ["ant"] * 120)
-    with pytest.warns(EmptyDocumentWarning), pytest.raises(ValueError, match=r"with words .* one class \(np.int64\(1\)"):
+    with (
+        pytest.warns(EmptyDocumentWarning),
+        pytest.raises(ValueError, match=r"with words .* one class \(np.int64"),
+    ):
         SupervisedTreeWasserstein(**SMALL).fit([[1, 0], [1, 1], [0, 0]], [1, 1, 2])
 
 
@@ -216,10 +228,23 @@ def test_otherwise_documents_are_held_out_in_their_random_order(seed):
     assert np.array_equal(held, np.isin(groups, order[np.cumsum(sizes[order]) <= 0.2 * len(counts)]))
 
 
-def test_missing_torch_is_named_with_its_pip_line(documents, monkeypatch):
+def test_missing_torch_is_named_with_its_pip_line(documents, fitted, monkeypatch):
     import sys
+    from importlib import import_module
 
     monkeypatch.setitem(sys.modules, "torch", None)
     assert SupervisedTreeWasserstein(**SMALL).fit(*documents).best_epoch_ > 0
     with pytest.raises(ImportError, match=r'pip install "treewass\[train\]"'):
         SupervisedTreeWasserstein(**SMALL, device="cpu").fit(*documents)
+    distance = SmoothDistance(fitted.metric_, fitted.scores_, "entmax", 2.0, "tanh")
+    with pytest.raises(ImportError, match="parents by entmax needs the module 'torch'"):
+        distance(documents[0])
+    for name in (
+        "learners.soft.absolutes",
+        "learners.soft.parents",
+        "learners.soft.distances",
+        "search.torch_distances",
+    ):
+        monkeypatch.delitem(sys.modules, f"treewass.{name}", raising=False)
+        with pytest.raises(ImportError, match=r"needs the module 'torch'.* \"treewass\[train\]\""):
+            import_module(f"treewass.{name}")

@@ -111,7 +111,7 @@ def test_interrupt_early_in_a_later_training_keeps_the_first(documents, uninterr
 
 def test_interrupt_without_validation_keeps_the_last_step(documents, monkeypatch):
     interrupt_step(monkeypatch, 3 * 6 + 2)  # six batches an epoch
-    with pytest.warns(ConvergenceWarning, match=r"after 3 epoch\(s\); the tree is that of the last step, after epoch 3"):
+    with pytest.warns(ConvergenceWarning, match=r"the tree is that of the last step, after epoch 3"):
         SupervisedTreeWasserstein(**SMALL, validation_share=0).fit(*documents)
 
 
@@ -327,5 +327,5 @@ def test_damaged_checkpoints_are_refused(documents, finished, tmp_path, damage):
 def test_checkpoints_of_another_version_are_refused(documents, finished, tmp_path):
     folder = shutil.copytree(finished, tmp_path / "copy")
     edit(folder / "margin-10" / "training.json", version=9)
-    with pytest.raises(ValueError, match="version 2, in .* version 9. Remove the folder"):
+    with pytest.raises(ValueError, match=r"version 2, in .* version 9\. Remove the folder"):
         SupervisedTreeWasserstein(**SMALL, checkpoint_folder=folder).fit(*documents)

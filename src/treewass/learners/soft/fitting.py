@@ -224,12 +224,7 @@ def _train(
 
 def _uses_torch(plan: Plan) -> bool:
     """Tell whether torch is wanted, by its device, or needed."""
-    return (
-        plan.device is not None
-        or plan.loss.parents != "softmax"
-        or plan.step.learn_lengths
-        or plan.step.learn_tree
-    )
+    return plan.device is not None or plan.loss.parents != "softmax" or plan.step.learn_lengths or plan.step.learn_tree
 
 
 @contextmanager
