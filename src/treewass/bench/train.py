@@ -168,7 +168,8 @@ def _dense(size: Size, data: str | os.PathLike[str] | None) -> Iterator[Row]:
     protocol = (
         f"median CPU time of {len(times['sparse'])} steps of ours, from sparse rows to new scores, and of "
         f"{size.repetitions} of the others, in turns, batches of {_BATCH} documents, one thread, float32; "
-        "algorithm 1: the inverse computed once outside the loop, one softmax, one product with it, one for all documents, all pairs at once, autograd and Adam; the loop: "
+        "algorithm 1: the inverse computed once outside the loop, one softmax, one product with it, one for "
+        "all documents, all pairs at once, autograd and Adam; the loop: "
         "forward and backward of a few pairs times the number of pairs, and the product once, without its gradient"
     )
     for rival, title in _RIVALS.items():
