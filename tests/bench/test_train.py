@@ -1,10 +1,12 @@
+import itertools
+
 import numpy as np
 import pytest
 import torch
 from typer.testing import CliRunner
 
 from treewass.bench.train import CASES, bench_train, learning_documents, random_scores
-from treewass.bench.train_baselines import DenseAlgorithm, PairLoop
+from treewass.bench.train_baselines import DenseAlgorithm, PairLoop, one_torch_thread
 from treewass.cli import app
 from treewass.learners.soft.batches import batches_of_epoch
 from treewass.learners.soft.compiled_engine import CompiledEngine
@@ -22,8 +24,27 @@ def test_dense_baseline_computes_the_same_loss_and_step():
         assert dense.step(batch) == pytest.approx(ours.step(batch), abs=2e-6)
     change = dense._theta.detach().numpy().T - ours.scores
     assert np.mean(np.abs(change)) < 0.01 * np.mean(np.abs(ours.scores - start))
-    assert PairLoop(tree, start).seconds_of_a_step(batch) > 0
-    assert torch.get_num_threads() >= 1
+
+
+def test_pair_loop_is_extrapolated_to_all_pairs(monkeypatch):
+    documents, _ = learning_documents(None, quick=True)
+    tree = perfect_tree(3, 1)
+    batch = next(batches_of_epoch(documents, 20, 5.0, 0, 1))
+    clock = itertools.count()
+    monkeypatch.setattr("time.process_time", lambda: next(clock))  # one second a look
+    seconds = PairLoop(tree, random_scores(documents.histograms.shape[1], tree)).seconds_of_a_step(batch)
+    assert seconds == 1 + 190 / 4
+
+
+def test_torch_gets_its_threads_back():
+    threads = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        with one_torch_thread():
+            assert torch.get_num_threads() == 1
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(threads)
 
 
 @pytest.mark.parametrize("case", CASES)

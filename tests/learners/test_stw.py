@@ -7,8 +7,10 @@ from tests.oracles import linear_program
 from treewass import EmptyDocumentWarning, SupervisedTreeWasserstein, Tree, TreeWassersteinClassifier
 from treewass.documents import make_documents, to_histograms
 from treewass.documents.instruments import INSTRUMENTS, make_instruments
+from treewass.learners.fingerprints import fingerprints
 from treewass.learners.soft.batches import LabelledDocuments
 from treewass.learners.soft.fitting import split_documents
+from treewass.learners.soft.variants import SmoothDistance
 from treewass.trees import perfect_tree
 
 SMALL = {"arity": 3, "depth": 2, "epochs": 3, "batch_size": 20}
@@ -103,10 +105,15 @@ def test_variants_of_the_distance(documents, fitted):
     soft = fitted.pairwise(first, second, variant="soft-smooth")
     assert np.array_equal(soft, fitted.pairwise(first, second, variant="soft-smooth", smoothness=10.0, n_jobs=2))
     assert np.allclose(fitted.pairwise(first, variant="soft-smooth").diagonal(), 0)
+    for variant in ("smooth", "soft-smooth"):
+        distances = fitted.pairwise(X, variant=variant)
+        assert np.array_equal(distances, distances.T)
     with pytest.raises(ValueError, match='variant to be "stw", "smooth" or "soft-smooth"'):
         fitted.pairwise(first, variant="hard")
     with pytest.raises(ValueError, match="smoothness as a finite number above zero"):
         fitted.pairwise(first, variant="smooth", smoothness=0)
+    with pytest.raises(ValueError, match="smoothness as a finite number above zero, got 'a'"):
+        fitted.pairwise(first, variant="smooth", smoothness="a")
 
 
 @pytest.mark.parametrize("absolute", ["tanh", "huber"])
@@ -132,6 +139,12 @@ def test_variants_agree_with_equation_three(documents, absolute):
         ({"margin": 0}, "margin as a finite number above zero"),
         ({"margin": [5, -1]}, "margin as a finite number above zero"),
         ({"margin": []}, "margin as a finite number above zero"),
+        ({"margin": "10"}, "margin as a finite number above zero, or several, got '10'"),
+        ({"margin": "abc"}, "margin as a finite number above zero"),
+        ({"margin": None}, "margin as a finite number above zero"),
+        ({"epochs": None}, "epochs as an integer of at least 1, got None"),
+        ({"mass": None}, "mass as a finite number above zero, got None"),
+        ({"validation_share": None}, "validation_share from zero to below one, got None"),
         ({"margin": [5, 10], "validation_share": 0}, "validation_share above zero"),
         ({"depth": 0}, "depth as an integer of at least 1, got 0"),
         ({"arity": 1}, "arity as an integer of at least 2"),
@@ -154,6 +167,11 @@ def test_one_class_is_refused(documents):
     X, _ = documents
     with pytest.raises(ValueError, match=r"at least two labels, got one class \(np.str_\('ant'\)\)"):
         SupervisedTreeWasserstein(**SMALL).fit(X, ["ant"] * 120)
+    with (
+        pytest.warns(EmptyDocumentWarning),
+        pytest.raises(ValueError, match=r"with words .* one class \(np.int64"),
+    ):
+        SupervisedTreeWasserstein(**SMALL).fit([[1, 0], [1, 1], [0, 0]], [1, 1, 2])
 
 
 def test_empty_documents_teach_nothing_and_unseen_words_are_unknown(documents, fitted):
@@ -175,10 +193,58 @@ def test_equal_documents_are_held_out_together():
     assert (held.reshape(20, 3).sum(axis=1) % 3 == 0).all()
 
 
-def test_missing_torch_is_named_with_its_pip_line(documents, monkeypatch):
+def hold_out(counts, labels, seed, share=0.2):
+    return split_documents(LabelledDocuments(to_histograms(counts), labels), share, seed)
+
+
+@pytest.mark.parametrize("n_equal", [15, 60])
+def test_many_equal_documents_do_not_end_the_choice(n_equal):
+    counts = np.vstack([np.tile(np.eye(121)[0], (n_equal, 1)), np.eye(121)[1 : 121 - n_equal]])
+    for seed in range(10):
+        held = hold_out(counts, np.arange(120) % 2, seed)
+        assert 22 <= held.sum() <= 24
+        assert held[:n_equal].sum() in (0, n_equal)
+        assert n_equal < 24 or not held[0]
+
+
+def test_every_class_keeps_a_document_to_learn_from():
+    labels = np.repeat([0, 1, 2], [56, 3, 1])
+    counts = np.eye(60)
+    counts[57] = counts[58] = counts[56]  # all of a class, equal
+    for seed in range(10):
+        held = hold_out(counts, labels, seed, share=0.5)
+        assert held.sum() == 30
+        assert set(labels[~held]) == {0, 1, 2}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_otherwise_documents_are_held_out_in_their_random_order(seed):
+    random = np.random.default_rng(seed)
+    counts = np.repeat(np.eye(200), random.integers(1, 4, 200), axis=0)
+    held = hold_out(counts, random.integers(0, 3, len(counts)), seed)
+    groups = np.unique(fingerprints(to_histograms(counts)), return_inverse=True)[1]
+    sizes = np.bincount(groups)
+    order = np.random.default_rng([seed, 1]).permutation(200)
+    assert np.array_equal(held, np.isin(groups, order[np.cumsum(sizes[order]) <= 0.2 * len(counts)]))
+
+
+def test_missing_torch_is_named_with_its_pip_line(documents, fitted, monkeypatch):
     import sys
+    from importlib import import_module
 
     monkeypatch.setitem(sys.modules, "torch", None)
     assert SupervisedTreeWasserstein(**SMALL).fit(*documents).best_epoch_ > 0
     with pytest.raises(ImportError, match=r'pip install "treewass\[train\]"'):
         SupervisedTreeWasserstein(**SMALL, device="cpu").fit(*documents)
+    distance = SmoothDistance(fitted.metric_, fitted.scores_, "entmax", 2.0, "tanh")
+    with pytest.raises(ImportError, match="parents by entmax needs the module 'torch'"):
+        distance(documents[0])
+    for name in (
+        "learners.soft.absolutes",
+        "learners.soft.parents",
+        "learners.soft.distances",
+        "search.torch_distances",
+    ):
+        monkeypatch.delitem(sys.modules, f"treewass.{name}", raising=False)
+        with pytest.raises(ImportError, match=r"needs the module 'torch'.* \"treewass\[train\]\""):
+            import_module(f"treewass.{name}")

@@ -85,8 +85,8 @@ def _rows(kind: str, documents: Sequence[LabelledDocuments], depths: Sequence[in
                     times[case, number] = min(times[case, number], seconds)
     words = np.mean([np.unique(documents[0].histograms[rows].indices).size for rows in batches])
     protocol = (
-        f"mean over {len(batches)} batches of {_BATCH} documents of the smallest of {_ROUNDS} times, cases in turns; "
-        "row-sparse Adam, one thread; from sparse rows to new scores"
+        f"mean over {len(batches)} batches of {_BATCH} documents of the smallest of {_ROUNDS} CPU times, cases in "
+        "turns; row-sparse Adam, one thread; from sparse rows to new scores"
     )
     for tree, some, seconds in zip(trees, documents, times.mean(axis=1), strict=True):
         named: dict[str, Value] = {"case": kind, "words": some.histograms.shape[1], "nodes": tree.n_nodes}
@@ -95,9 +95,9 @@ def _rows(kind: str, documents: Sequence[LabelledDocuments], depths: Sequence[in
 
 
 def _seconds(engine: CompiledEngine, documents: LabelledDocuments, rows: NDArray[np.intp]) -> float:
-    start = time.perf_counter()
+    start = time.process_time()
     engine.step(Batch.of(documents.rows(rows), 5.0))
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 def _widened(documents: LabelledDocuments, n_words: int) -> LabelledDocuments:

@@ -37,7 +37,7 @@ def fit_command(
     label: LabelColumn = "label",
     format: DataFormat = None,
     encoding: Encoding = "utf-8",
-    learner: Annotated[str, typer.Option(help="profile, or stw: the paper's (needs treewass[train]).")] = "profile",
+    learner: Annotated[str, typer.Option(help="profile, or stw: the paper's, slower.")] = "profile",
     test_size: Annotated[
         float, typer.Option(min=0.0, max=0.9, help="Share of the documents to measure the error on; 0 measures none.")
     ] = 0.3,

@@ -165,7 +165,7 @@ class SupervisedWordMover(WordMoverClassifier):
         SupervisedWordMover
             Itself.
         """
-        check_ranges(self, _LEAST, _POSITIVE, ("held_out",))
+        check_ranges(self, _LEAST, _POSITIVE, ("held_out",), optional=("n_components",))
         counts, labels = check_labelled_documents(self, X, y)
         self.classes_, codes = np.unique(labels, return_inverse=True)
         self.class_prior_ = np.bincount(codes) / codes.size

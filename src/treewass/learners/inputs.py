@@ -110,9 +110,13 @@ def check_labelled_matrix(
 
 
 def check_ranges(
-    estimator: BaseEstimator, least: Mapping[str, int], positive: Iterable[str], shares: Iterable[str]
+    estimator: BaseEstimator,
+    least: Mapping[str, int],
+    positive: Iterable[str],
+    shares: Iterable[str],
+    optional: Iterable[str] = (),
 ) -> None:
-    """Refuse parameters out of their range; None stands for a default and is passed over.
+    """Refuse parameters out of their range.
 
     Parameters
     ----------
@@ -122,17 +126,20 @@ def check_ranges(
         Parameters that are whole numbers, and the smallest value of each.
     positive, shares : iterable of str
         Parameters above zero, and from zero to below one.
+    optional : iterable of str
+        Parameters that may be None.
     """
+    given = {name: value for name, value in vars(estimator).items() if value is not None or name not in optional}
     for name, lowest in least.items():
-        value = getattr(estimator, name)
-        if value is not None and (not isinstance(value, int | np.integer) or value < lowest):
+        value = given.get(name, lowest)
+        if not isinstance(value, int | np.integer) or value < lowest:
             raise ValueError(f"Expected {name} as an integer of at least {lowest}, got {value!r}.")
     for name in positive:
-        value = getattr(estimator, name)
-        if value is not None and not (isinstance(value, int | float | np.number) and 0 < value < np.inf):
+        value = given.get(name, 1)
+        if not (isinstance(value, int | float | np.number) and 0 < value < np.inf):
             raise ValueError(f"Expected {name} as a finite number above zero, got {value!r}.")
     for name in shares:
-        value = getattr(estimator, name)
+        value = given.get(name, 0)
         if not (isinstance(value, int | float | np.number) and 0 <= value < 1):
             raise ValueError(f"Expected {name} from zero to below one, got {value!r}.")
 

@@ -41,6 +41,7 @@ _LEAST_ARITY, _DEEP_ARITY, _MOST_ARITY = 5, 7, 30
 _PULL, _MOST_SMOOTHING = 20.0, 5.0
 _LEAST = {"arity": 2, "depth": 0, "n_trees": 1, "epochs": 0, "batch_size": 2}
 _POSITIVE, _SHARES = ("smoothing", "floor", "learning_rate"), ("word_dropout", "pull_back")
+_OPTIONAL = ("arity", "depth", "smoothing")
 
 
 class ProfileTreeWasserstein(TreeTransformer):
@@ -187,7 +188,7 @@ class ProfileTreeWasserstein(TreeTransformer):
         ProfileTreeWasserstein
             Itself.
         """
-        check_ranges(self, _LEAST, _POSITIVE, _SHARES)
+        check_ranges(self, _LEAST, _POSITIVE, _SHARES, _OPTIONAL)
         matrix, labels = check_labelled_matrix(self, X, y)
         weights = check_weights(sample_weight, labels.size)
         kept = weights > 0
@@ -223,7 +224,7 @@ class ProfileTreeWasserstein(TreeTransformer):
         ProfileTreeWasserstein
             Itself.
         """
-        check_ranges(self, _LEAST, _POSITIVE, _SHARES)
+        check_ranges(self, _LEAST, _POSITIVE, _SHARES, _OPTIONAL)
         matrix, labels = check_labelled_matrix(self, X, y, reset=not hasattr(self, "_counts"))
         self._add(matrix, labels, check_weights(sample_weight, labels.size), classes)
         self._plant()
@@ -252,7 +253,7 @@ class ProfileTreeWasserstein(TreeTransformer):
             Itself.
         """
         check_is_fitted(self)
-        check_ranges(self, _LEAST, _POSITIVE, _SHARES)
+        check_ranges(self, _LEAST, _POSITIVE, _SHARES, _OPTIONAL)
         wider = ProfileTreeWasserstein()  # notes number and names of words, so that a refused call changes nothing
         matrix, labels = check_labelled_matrix(wider, X, y)
         if wider.n_features_in_ <= self.n_features_in_:

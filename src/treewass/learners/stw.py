@@ -209,7 +209,7 @@ class SupervisedTreeWasserstein(TreeTransformer):
         X : sparse matrix or array-like of shape (n_documents, n_words)
             Counts or weights. Empty documents teach nothing, with a warning.
         y : array-like of shape (n_documents,)
-            Labels, at least two different ones.
+            Labels, at least two different ones of documents with words.
 
         Returns
         -------
@@ -224,16 +224,16 @@ class SupervisedTreeWasserstein(TreeTransformer):
         margins = self._check_parameters()
         counts, labels = check_labelled_documents(self, X, y)
         self.classes_, codes = np.unique(labels, return_inverse=True)
-        if self.classes_.size < 2:
-            raise ValueError(
-                f"Expected documents of at least two labels, got one class ({self.classes_[0]!r}): there is nothing to "
-                "tell apart."
-            )
         empty = empty_rows(counts)
         warn_about_empty_rows(empty, "they teach nothing.")
         kept = np.setdiff1d(np.arange(codes.size), empty)
         if not kept.size:
             raise ValueError("Expected at least one document with a word, got none: X holds only zeros.")
+        if np.unique(codes[kept]).size < 2:
+            raise ValueError(
+                "Expected documents with words of at least two labels, got one class "
+                f"({self.classes_[codes[kept[0]]]!r}): there is nothing to tell apart."
+            )
         documents = LabelledDocuments(to_histograms(counts[kept]), codes[kept].astype(np.int64))
         fitted = fit_tree(documents, self._plan(margins, counts.shape[1]))
         self._take(fitted, np.bincount(counts.indices, minlength=counts.shape[1]) > 0)
@@ -286,18 +286,19 @@ class SupervisedTreeWasserstein(TreeTransformer):
 
     def _check_parameters(self) -> tuple[float, ...]:
         """Refuse parameters out of range; return the margins to choose from."""
-        check_ranges(self, _LEAST, _POSITIVE, _SHARES)
+        check_ranges(self, _LEAST, _POSITIVE, _SHARES, optional=("patience",))
         for name, choices in _CHOICES.items():
             if getattr(self, name) not in choices:
                 raise ValueError(f"Expected {name} to be one of {', '.join(choices)}, got {getattr(self, name)!r}.")
         if self.tree is not None and not isinstance(self.tree, Tree):
             raise TypeError(f"Expected tree as a Tree, got {type(self.tree).__name__}.")
-        margins = np.atleast_1d(np.asarray(self.margin, dtype=np.float64))
-        if margins.ndim != 1 or not margins.size or not (np.isfinite(margins) & (margins > 0)).all():
+        margins = np.atleast_1d(np.asarray(self.margin))
+        numbers = margins.dtype.kind in "iuf" and margins.ndim == 1 and margins.size
+        if not numbers or not (np.isfinite(margins) & (margins > 0)).all():
             raise ValueError(f"Expected margin as a finite number above zero, or several, got {self.margin!r}.")
         if margins.size > 1 and self.validation_share == 0:
             raise ValueError("Expected validation_share above zero to choose between margins, got 0.")
-        return tuple(margins.tolist())
+        return tuple(margins.astype(np.float64).tolist())
 
     def _plan(self, margins: tuple[float, ...], n_words: int) -> Plan:
         """Gather what the training depends on."""
@@ -308,16 +309,16 @@ class SupervisedTreeWasserstein(TreeTransformer):
             if start.size != n_words:
                 raise ValueError(f"Expected start with a node for each of {n_words} words, got {start.size}.")
         seed = int(check_random_state(self.random_state).randint(_MOST_SEED))
+        patience = None if self.patience is None else int(self.patience)
+        rate, learned = float(self.learning_rate), (bool(self.learn_lengths), bool(self.learn_tree))
         return Plan(
             tree=nodes,
             start=start,
             margins=margins,
-            loss=LossSettings(margins[0], self.smoothness, self.absolute, self.mass, self.parents),
-            step=StepSettings(
-                self.learning_rate, self.optimizer, self.updates, self.state, self.learn_lengths, self.learn_tree
-            ),
-            schedule=Schedule(self.epochs, self.batch_size, self.select, self.patience, seed),
-            validation_share=self.validation_share,
+            loss=LossSettings(margins[0], float(self.smoothness), self.absolute, float(self.mass), self.parents),
+            step=StepSettings(rate, self.optimizer, self.updates, self.state, *learned),
+            schedule=Schedule(int(self.epochs), int(self.batch_size), self.select, patience, seed),
+            validation_share=float(self.validation_share),
             retrain=self.retrain,
             folder=self.checkpoint_folder,
             callback=self.callback,
@@ -333,8 +334,9 @@ class SupervisedTreeWasserstein(TreeTransformer):
         self.margin_, self.best_epoch_ = fitted.margin, fitted.epoch
         self.history_: tuple[EpochRecord, ...] = fitted.records
         if fitted.stopped:
+            last_step = "the last step, after " if self.history_[0].validation_loss is None else ""
             warnings.warn(
-                f"Training was stopped after {len(self.history_)} epoch(s); the tree is that of epoch "
+                f"Training was stopped after {len(self.history_)} epoch(s); the tree is that of {last_step}epoch "
                 f"{self.best_epoch_}.",
                 ConvergenceWarning,
                 stacklevel=3,

@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
 from treewass.documents.histograms import first_few
+from treewass.extras import require
 from treewass.trees.metric import TreeMetric
 
 if TYPE_CHECKING:
+    import torch
     from numpy.typing import NDArray
+else:
+    torch = require("torch", purpose="treewass.search.TorchTreeDistance", extra="train")
 
 __all__ = ["TorchTreeDistance"]
 
@@ -30,7 +33,7 @@ class TorchTreeDistance(torch.nn.Module):
     metric : TreeMetric
         One tree or several.
     memory : int, default=2**28
-        Bytes for embedded documents at a time.
+        Bytes for documents at a time, dense and embedded; the result comes on top.
     dtype : torch.dtype, default=torch.float32
         Of the computation.
 
@@ -78,33 +81,47 @@ class TorchTreeDistance(torch.nn.Module):
         ValueError
             For a wrong number of words, values that are negative or not finite, or rows without a known word.
         """
-        first, second = self._counts(queries, "queries"), self._counts(documents, "documents")
-        total = first.new_zeros(first.shape[0], second.shape[0])
+        first, second = self._sliceable(queries, "queries"), self._sliceable(documents, "documents")
+        total = self.get_buffer("masses_0").new_zeros(first.shape[0], second.shape[0])
         for number in range(self.n_components):
             size = self._rows_at_a_time(number)
             for start in range(0, first.shape[0], size):
-                rows = self._embedded(first[start : start + size], number, "queries", start)
+                rows = self._embedded(self._counts(first, start, size, "queries"), number, "queries", start)
                 for other in range(0, second.shape[0], size):
-                    columns = self._embedded(second[other : other + size], number, "documents", other)
+                    columns = self._embedded(self._counts(second, other, size, "documents"), number, "documents", other)
                     total[start : start + size, other : other + size] += torch.cdist(rows, columns, p=1)
         return total
 
     def _rows_at_a_time(self, number: int) -> int:
-        """Divide the memory by that of an embedded query and document."""
+        """Divide the memory by that of a query and a document, dense and embedded."""
         features = self.get_buffer(f"features_{number}")
-        return max(1, self.memory // (2 * features.element_size() * features.shape[0]))
+        return max(1, self.memory // (2 * features.element_size() * (self._n_words + features.shape[0])))
 
-    def _counts(self, given: Any, name: str) -> torch.Tensor:
-        """Bring documents to the module's device and type."""
-        if hasattr(given, "toarray"):
-            given = given.toarray()
+    def _sliceable(self, given: Any, name: str) -> Any:
+        """Bring documents into a form that gives some rows at a time; sparse ones stay sparse."""
+        if hasattr(given, "tocsr"):
+            given = given.tocsr()
+        elif not isinstance(given, torch.Tensor):
+            given = np.asarray(given)
+        elif given.layout != torch.strided:
+            given = given.to_sparse(layout=torch.sparse_coo).coalesce()
+        if given.ndim != 2 or given.shape[1] != self._n_words:
+            raise ValueError(f"Expected {name} of shape (n, {self._n_words}), got {tuple(given.shape)}.")
+        return given
+
+    def _counts(self, given: Any, start: int, size: int, name: str) -> torch.Tensor:
+        """Bring some rows to the module's device and type, dense."""
         masses = self.get_buffer("masses_0")
-        if isinstance(given, torch.Tensor) and given.layout != torch.strided:
-            given = given.to_dense()
-        counts = torch.as_tensor(given, device=masses.device).to(masses.dtype)
-        if counts.ndim != 2 or counts.shape[1] != self._n_words:
-            raise ValueError(f"Expected {name} of shape (n, {self._n_words}), got {tuple(counts.shape)}.")
-        wrong = (~(counts.isfinite() & (counts >= 0))).any(dim=1).nonzero()[:, 0]
+        stop = min(start + size, given.shape[0])
+        if hasattr(given, "tocsr"):
+            kind = np.float64 if masses.dtype == torch.float64 else np.float32
+            some = given[start:stop].astype(kind).toarray()
+        elif isinstance(given, torch.Tensor) and given.layout != torch.strided:
+            some = given.index_select(0, torch.arange(start, stop, device=given.device)).to_dense()
+        else:
+            some = given[start:stop]
+        counts = torch.as_tensor(some, device=masses.device).to(masses.dtype)
+        wrong = (~(counts.isfinite() & (counts >= 0))).any(dim=1).nonzero()[:, 0] + start
         if wrong.numel():
             raise ValueError(f"Expected finite counts of zero or more in {name}, got others in rows {_listed(wrong)}.")
         return counts

@@ -64,6 +64,20 @@ def test_compiled_loops_and_torch_take_the_same_steps(documents, absolute, optim
     assert np.mean(np.abs(compiled.scores - exact.scores)) < 1e-5
 
 
+@pytest.mark.parametrize("absolute", ["tanh", "huber"])
+@pytest.mark.parametrize(("smoothness", "mass"), [(2.0, 5.0), (1e4, 5.0), (1e6, 5.0), (2.0, 1e6)])
+def test_gradient_stays_right_where_the_absolute_value_is_nearly_the_true_one(documents, absolute, smoothness, mass):
+    tree = perfect_tree(3, 2)
+    loss = LossSettings(margin=1e9, smoothness=smoothness, absolute=absolute, mass=mass)
+    start = scores_of(50, tree)
+    compiled = CompiledEngine(tree, start.copy(), loss, StepSettings())
+    exact = TorchEngine(tree, start.astype(float), loss, StepSettings())
+    batch = Batch.of(documents, mass)
+    assert compiled.step(batch) == pytest.approx(exact.step(batch), rel=1e-4, abs=1e-6 * mass)
+    gradient = exact.state()["first"]
+    assert np.allclose(compiled.first, gradient, rtol=0, atol=1e-4 * np.abs(gradient).max())
+
+
 def test_dense_updates_are_those_of_torch_adam(documents):
     tree = perfect_tree(3, 1)
     start = scores_of(50, tree, np.float64)

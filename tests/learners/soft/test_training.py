@@ -1,6 +1,7 @@
 import json
 import logging
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,6 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from treewass import SupervisedTreeWasserstein
 from treewass.documents import make_documents
+from treewass.learners.soft.compiled_engine import CompiledEngine
+from treewass.learners.soft.training import Learned
 
 SMALL = {"arity": 3, "depth": 2, "epochs": 6, "batch_size": 20}
 
@@ -24,6 +27,13 @@ def documents():
 @pytest.fixture(scope="module")
 def uninterrupted(documents):
     return SupervisedTreeWasserstein(**SMALL).fit(*documents)
+
+
+@pytest.fixture(scope="module")
+def finished(documents, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("finished")
+    SupervisedTreeWasserstein(**SMALL, checkpoint_folder=folder).fit(*documents)
+    return folder
 
 
 def test_best_epoch_has_the_lowest_validation_loss(uninterrupted):
@@ -71,6 +81,58 @@ def test_interrupt_from_the_keyboard_keeps_the_best_tree(documents):
         learner = SupervisedTreeWasserstein(**SMALL, callback=callback, retrain=True).fit(*documents)
     expected = SupervisedTreeWasserstein(**{**SMALL, "epochs": 3}).fit(*documents)
     assert learner.metric_ == expected.metric_
+
+
+def interrupt_step(monkeypatch, number):
+    """Press Ctrl-C in a step, counted from one."""
+    step, taken = CompiledEngine.step, []
+
+    def interrupted(engine, batch):
+        taken.append(batch)
+        if len(taken) == number:
+            signal.raise_signal(signal.SIGINT)
+        return step(engine, batch)
+
+    monkeypatch.setattr(CompiledEngine, "step", interrupted)
+
+
+def test_interrupt_before_the_first_epoch_is_finished_goes_to_the_caller(documents, monkeypatch):
+    interrupt_step(monkeypatch, 3)
+    with pytest.raises(KeyboardInterrupt):
+        SupervisedTreeWasserstein(**SMALL).fit(*documents)
+
+
+def test_interrupt_early_in_a_later_training_keeps_the_first(documents, uninterrupted, monkeypatch):
+    interrupt_step(monkeypatch, 6 * 5 + 2)  # five batches an epoch
+    with pytest.warns(ConvergenceWarning, match=r"stopped after 6 epoch\(s\); the tree is that of epoch \d"):
+        learner = SupervisedTreeWasserstein(**SMALL, margin=[10, 5]).fit(*documents)
+    assert learner.metric_ == uninterrupted.metric_
+
+
+def test_interrupt_without_validation_keeps_the_last_step(documents, monkeypatch):
+    interrupt_step(monkeypatch, 3 * 6 + 2)  # six batches an epoch
+    with pytest.warns(ConvergenceWarning, match=r"the tree is that of the last step, after epoch 3"):
+        SupervisedTreeWasserstein(**SMALL, validation_share=0).fit(*documents)
+
+
+def test_interrupt_while_the_best_epoch_is_copied_keeps_it(documents, monkeypatch):
+    def interrupted(engine):
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(Learned, "of", interrupted)
+    with pytest.warns(ConvergenceWarning, match=r"stopped after 1 epoch\(s\); the tree is that of epoch 1"):
+        learner = SupervisedTreeWasserstein(**SMALL).fit(*documents)
+    monkeypatch.undo()
+    assert learner.metric_ == SupervisedTreeWasserstein(**{**SMALL, "epochs": 1}).fit(*documents).metric_
+
+
+def test_callback_after_the_last_epoch_stops_nothing_but_what_would_follow(documents, uninterrupted):
+    learner = SupervisedTreeWasserstein(**SMALL, callback=lambda record: record.epoch == 6).fit(*documents)
+    assert learner.metric_ == uninterrupted.metric_
+    with pytest.warns(ConvergenceWarning, match=r"stopped after 6 epoch\(s\)"):
+        learner.set_params(retrain=True).fit(*documents)
+    with pytest.warns(ConvergenceWarning, match=r"stopped after 6 epoch\(s\)"):
+        learner.set_params(retrain=False, margin=[10, 5]).fit(*documents)
 
 
 def test_progress_goes_to_the_logger_and_a_bar_to_standard_error(documents, caplog, capsys):
@@ -172,6 +234,16 @@ def test_finished_training_is_not_repeated_and_can_be_prolonged(documents, unint
     assert files == [f"best-{learner.best_epoch_}.safetensors", "epoch-6.safetensors", "training.json"]
 
 
+def test_parameters_may_be_numbers_of_numpy(documents, uninterrupted, tmp_path):
+    whole = {name: np.int64(value) for name, value in SMALL.items()}
+    real = {"smoothness": np.float32(2), "mass": np.float32(5), "margin": np.float32(10)}
+    flags = {"learn_lengths": np.bool_(False), "learn_tree": np.bool_(False), "retrain": np.bool_(False)}
+    learner = SupervisedTreeWasserstein(
+        **whole, **real, **flags, learning_rate=np.float64(0.1), patience=np.int32(9), checkpoint_folder=tmp_path
+    ).fit(*documents)
+    assert np.array_equal(learner.scores_, uninterrupted.scores_)
+
+
 def test_checkpoint_that_has_gone_further_is_refused(documents, tmp_path):
     SupervisedTreeWasserstein(**SMALL, checkpoint_folder=tmp_path).fit(*documents)
     with pytest.raises(ValueError, match="at most 4 epochs of the training 'margin 10', got one of 6"):
@@ -185,14 +257,75 @@ def test_checkpoints_of_other_settings_or_documents_are_refused(documents, tmp_p
         SupervisedTreeWasserstein(**SMALL, learning_rate=0.2, checkpoint_folder=tmp_path).fit(X, y)
     with pytest.raises(ValueError, match="these differ: documents"):
         SupervisedTreeWasserstein(**SMALL, checkpoint_folder=tmp_path).fit(X, y[::-1])
+    wider = np.hstack([X.toarray(), np.zeros((120, 1))])  # a word of no document
+    with pytest.raises(ValueError, match="these differ: n_words"):
+        SupervisedTreeWasserstein(**SMALL, checkpoint_folder=tmp_path).fit(wider, y)
 
 
-def test_damaged_checkpoints_are_refused(documents, tmp_path):
-    SupervisedTreeWasserstein(**SMALL, checkpoint_folder=tmp_path).fit(*documents)
-    file = tmp_path / "margin-10" / "training.json"
-    manifest = json.loads(file.read_text())
-    learner = SupervisedTreeWasserstein(**SMALL, checkpoint_folder=tmp_path)
-    for text in ("{", json.dumps({**manifest, "version": 9}), json.dumps({**manifest, "state": "none"})):
-        file.write_text(text)
-        with pytest.raises(ValueError, match=r"Remove the folder to start anew|version 9"):
-            learner.fit(*documents)
+def test_checkpoint_depends_neither_on_patience_nor_on_the_width_of_indices(documents, finished, tmp_path):
+    X, y = documents
+    folder = shutil.copytree(finished, tmp_path / "copy")
+    X = X.copy()
+    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    epochs = []
+    SupervisedTreeWasserstein(
+        **SMALL, patience=6, checkpoint_folder=folder, callback=lambda record: epochs.append(record.epoch)
+    ).fit(X, y)
+    assert not epochs
+
+
+def test_options_that_need_torch_share_a_checkpoint_with_its_device(documents, tmp_path):
+    learner = SupervisedTreeWasserstein(**{**SMALL, "epochs": 1}, parents="sparsemax", checkpoint_folder=tmp_path)
+    learner.fit(*documents)
+    epochs = []
+    learner.set_params(device="cpu", epochs=2, callback=lambda record: epochs.append(record.epoch)).fit(*documents)
+    assert epochs == [2]
+    assert json.loads((tmp_path / "margin-10" / "training.json").read_text())["description"]["engine"] == "torch"
+
+
+def flip(file, place):
+    content = bytearray(file.read_bytes())
+    content[place] ^= 1
+    file.write_bytes(content)
+
+
+def cut(file, n_bytes):
+    file.write_bytes(file.read_bytes()[:-n_bytes])
+
+
+def edit(file, **changes):
+    file.write_text(json.dumps({**json.loads(file.read_text()), **changes}))
+
+
+DAMAGES = {
+    "flipped scores": ("epoch-6", lambda file: flip(file, -1)),
+    "flipped header": ("epoch-6", lambda file: flip(file, 12)),
+    "flipped best": ("best-", lambda file: flip(file, -100)),
+    "shortened": ("epoch-6", lambda file: cut(file, 4)),
+    "emptied": ("epoch-6", lambda file: file.write_bytes(b"")),
+    "gone": ("best-", lambda file: file.unlink()),
+    "steps": ("training", lambda file: edit(file, steps=1)),
+    "records": ("training", lambda file: edit(file, records=[])),
+    "another file": ("training", lambda file: edit(file, state="none")),
+    "no hash": ("training", lambda file: file.write_text('{"format": "treewass training", "version": 2}')),
+    "no object": ("training", lambda file: file.write_text("[]")),
+    "cut manifest": ("training", lambda file: cut(file, 5)),
+    "no text": ("training", lambda file: file.write_bytes(b"\xff\xfe{}")),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damaged_checkpoints_are_refused(documents, finished, tmp_path, damage):
+    folder = shutil.copytree(finished, tmp_path / "copy")
+    name, spoil = DAMAGES[damage]
+    spoil(next((folder / "margin-10").glob(f"{name}*")))
+    learner = SupervisedTreeWasserstein(**SMALL, checkpoint_folder=folder)
+    with pytest.raises(ValueError, match=r"margin-10, but it is damaged: .*\. Remove the folder to start anew\."):
+        learner.fit(*documents)
+
+
+def test_checkpoints_of_another_version_are_refused(documents, finished, tmp_path):
+    folder = shutil.copytree(finished, tmp_path / "copy")
+    edit(folder / "margin-10" / "training.json", version=9)
+    with pytest.raises(ValueError, match=r"version 2, in .* version 9\. Remove the folder"):
+        SupervisedTreeWasserstein(**SMALL, checkpoint_folder=folder).fit(*documents)

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-import torch
+from typing import TYPE_CHECKING
+
+from treewass.extras import require
+
+if TYPE_CHECKING:
+    import torch
+else:
+    torch = require("torch", purpose="treewass.learners.soft.smooth_absolute", extra="train")
 
 __all__ = ["ABSOLUTES", "smooth_absolute", "smooth_sign"]
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from treewass.search.kernels.compiling import compiled, inner
 
 __all__ = [
+    "FLAT",
     "HALF",
     "ONE",
     "ZERO",
@@ -51,7 +52,7 @@ ZERO, ONE, HALF = np.float32(0), np.float32(1), np.float32(0.5)
 _LOWEST, _PER_LOGARITHM, _ROUNDER = np.float32(-87), np.float32(1.4426950408889634), np.float32(12582912)
 _LOGARITHM, _LOGARITHM_REST = np.float32(0.693359375), np.float32(-2.12194440e-4)
 _E2, _E3, _E4, _E5, _E6, _E7 = (np.float32(1 / value) for value in (2, 6, 24, 120, 720, 5040))
-_FLAT = np.float32(9)  # beyond it, the hyperbolic tangent is one in float32
+FLAT = np.float32(9)  # beyond it, the hyperbolic tangent is one in float32
 _P1, _P2, _P3, _P4 = (np.float32(value) for value in (1.338102633e-1, 3.495588467e-3, 2.060906867e-5, 1.335460609e-8))
 _Q1, _Q2, _Q3, _Q4 = (np.float32(value) for value in (4.671434195e-1, 2.587698473e-2, 3.285634546e-4, 7.776543366e-7))
 
@@ -120,7 +121,7 @@ def exponential(value: Number) -> Number:
 @careful
 def tangent(value: Number) -> Number:
     """Compute the hyperbolic tangent to a relative error of 4e-7."""
-    value = min(max(value, -_FLAT), _FLAT)
+    value = min(max(value, -FLAT), FLAT)
     square = value * value
     above = ONE + square * (_P1 + square * (_P2 + square * (_P3 + square * _P4)))
     below = ONE + square * (_Q1 + square * (_Q2 + square * (_Q3 + square * _Q4)))

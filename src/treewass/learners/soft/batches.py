@@ -115,7 +115,7 @@ def batches_of_epoch(
     documents : LabelledDocuments
         None of them empty.
     batch_size : int
-        Most documents of a batch.
+        About how many documents a batch holds.
     mass : float
         Mass of a document.
     seed, epoch : int

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
+from treewass.extras import require
 from treewass.learners.soft.absolutes import smooth_absolute, smooth_sign
 from treewass.trees.tree import Tree
+
+if TYPE_CHECKING:
+    import torch
+else:
+    torch = require("torch", purpose="treewass.learners.soft.soft_distances", extra="train")
 
 __all__ = ["SubtreeSums", "contrastive_loss", "pair_distances", "soft_distances"]
 

@@ -30,6 +30,7 @@ __all__ = ["Fitting", "Plan", "first_scores", "fit_tree", "hang_words", "split_d
 _logger = logging.getLogger("treewass")
 _SPREAD = 0.1
 _FEWEST = 10
+_NEAR_ENOUGH = 0.1
 _NEIGHBORS = 19
 _ROWS = 1024
 
@@ -93,6 +94,11 @@ def fit_tree(documents: LabelledDocuments, plan: Plan) -> Fitting:
     Returns
     -------
     Fitting
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If Ctrl-C comes before the first epoch is finished: there is nothing to keep.
     """
     held = split_documents(documents, plan.validation_share, plan.schedule.seed)
     training = documents.rows(np.flatnonzero(~held))
@@ -107,17 +113,24 @@ def fit_tree(documents: LabelledDocuments, plan: Plan) -> Fitting:
             tried = [min([*tried, (candidate, trained)], key=lambda pair: pair[1].error)]  # the first of equals
             if trained.stopped:
                 break
-        (margin, best), stopped = tried[0], trained.stopped
-        if plan.retrain and validation is not None and not stopped:
+        if not records:
+            raise KeyboardInterrupt
+        margin, best = tried[0]
+        retrain = plan.retrain and validation is not None
+        stopped = trained.stopped and (retrain or candidate != candidates[-1] or not trained.complete)
+        if retrain and not stopped:
             shorter = replace(plan, schedule=replace(plan.schedule, epochs=best.epoch, patience=None))
             again = _train(shorter, "all documents", margin, documents, None, report)
-            records, stopped = records + list(again.records), again.stopped
+            records, stopped = records + list(again.records), again.stopped and not again.complete
             best = best if stopped else again
     return Fitting(hang_words(plan.tree, best.learned), best.learned, margin, best.epoch, tuple(records), stopped)
 
 
 def split_documents(documents: LabelledDocuments, share: float, seed: int) -> NDArray[np.bool_]:
     """Hold documents out for validation, equal ones together; none where there are fewer than ten.
+
+    Every class keeps a document to learn from. Equal documents too many for the room left are passed over, until nine
+    tenths of the share are held out.
 
     Parameters
     ----------
@@ -136,9 +149,20 @@ def split_documents(documents: LabelledDocuments, share: float, seed: int) -> ND
         return np.zeros(len(documents), dtype=bool)
     groups = np.unique(fingerprints(documents.histograms), return_inverse=True)[1].ravel()
     sizes = np.bincount(groups)
-    order = np.random.default_rng([seed, 1]).permutation(sizes.size)
-    chosen = order[np.cumsum(sizes[order]) <= share * len(documents)]
-    return np.isin(groups, chosen)
+    members = np.split(np.argsort(groups, kind="stable"), np.cumsum(sizes)[:-1])
+    room, left = share * len(documents), np.bincount(documents.labels)
+    enough = _NEAR_ENOUGH * room
+    held = np.zeros(len(documents), dtype=bool)
+    for group in np.random.default_rng([seed, 1]).permutation(sizes.size):
+        if sizes[group] > room:
+            if room <= enough:
+                break
+            continue
+        taken = np.bincount(documents.labels[members[group]], minlength=left.size)
+        if (taken < left)[taken > 0].all():
+            held[members[group]] = True
+            left, room = left - taken, room - sizes[group]
+    return held
 
 
 def first_scores(plan: Plan, n_words: int) -> NDArray[np.float32]:
@@ -198,12 +222,16 @@ def _train(
         return train(engine, run)
 
 
+def _uses_torch(plan: Plan) -> bool:
+    """Tell whether torch is wanted, by its device, or needed."""
+    return plan.device is not None or plan.loss.parents != "softmax" or plan.step.learn_lengths or plan.step.learn_tree
+
+
 @contextmanager
 def _engine(plan: Plan, loss: LossSettings, n_words: int) -> Iterator[Engine]:
     """Make what takes the steps: compiled loops, or torch on one thread where it is wanted or needed."""
     scores = first_scores(plan, n_words)
-    needs_torch = loss.parents != "softmax" or plan.step.learn_lengths or plan.step.learn_tree
-    if plan.device is None and not needs_torch:
+    if not _uses_torch(plan):
         yield CompiledEngine(plan.tree, scores, loss, plan.step, plan.n_jobs)
         return
     from treewass.extras import require
@@ -263,13 +291,20 @@ def _description(
 ) -> dict[str, Any]:
     """Describe all that a training depends on, for its checkpoint."""
     schedule = asdict(plan.schedule)
-    del schedule["epochs"]  # a training may go on for longer
+    del schedule["epochs"], schedule["patience"]  # a training may go on for longer
     digest = hashlib.sha256()
     for part in (documents, validation) if validation is not None else (documents,):
-        for array in (part.histograms.indptr, part.histograms.indices, part.histograms.data, part.labels):
-            digest.update(np.ascontiguousarray(array).tobytes())
+        for array in (part.histograms.indptr, part.histograms.indices, part.labels):
+            digest.update(array.astype(np.int64).tobytes())  # whatever the width of scipy's indices
+        digest.update(np.ascontiguousarray(part.histograms.data).tobytes())
     tree = hashlib.sha256(b"".join(array.tobytes() for array in (plan.tree.parents, plan.tree.edge_lengths)))
     start = None if plan.start is None else hashlib.sha256(plan.start.tobytes()).hexdigest()
     settings = {**asdict(loss), **asdict(plan.step), **schedule}
-    engine = "compiled" if plan.device is None else "torch"
-    return {**settings, "documents": digest.hexdigest(), "tree": tree.hexdigest(), "start": start, "engine": engine}
+    return {
+        **settings,
+        "n_words": documents.histograms.shape[1],
+        "documents": digest.hexdigest(),
+        "tree": tree.hexdigest(),
+        "start": start,
+        "engine": "torch" if _uses_torch(plan) else "compiled",
+    }

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from treewass.learners.soft.arithmetic import (
+    FLAT,
     HALF,
     ONE,
     ZERO,
@@ -150,7 +151,7 @@ def cross_leaf_distances(
                 both -= value + _absolute(masses[entry], smoothness, huber)
                 line[documents[entry]] += lengths[word] * both
         for document in range(line.size):
-            line[document] = max(0.0, line[document] + total + alone[document])
+            line[document] = max(0.0, line[document] + (total + alone[document]))  # symmetric to the last bit
 
 
 @fast
@@ -160,8 +161,8 @@ def _tangent_distance(one: Floats, other: Floats, lengths: Floats, smoothness: N
     total = ZERO
     for node in range(one.size):
         difference = one[node] - other[node]
-        scaled = half * difference
-        rise = tangent(scaled)
+        scaled = min(max(half * difference, -FLAT), FLAT)  # beyond, the derivative is the sign
+        rise = min(max(tangent(scaled), -ONE), ONE)
         total += lengths[node] * difference * rise
         slopes[node] = lengths[node] * (rise + scaled * (ONE - rise * rise))
     return total

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
+from treewass.extras import require
+
+if TYPE_CHECKING:
+    import torch
+else:
+    torch = require("torch", purpose="treewass.learners.soft.parent_probabilities", extra="train")
 
 __all__ = ["PARENTS", "entmax", "parent_probabilities", "rankmax", "softmax", "sparsemax"]
 

@@ -70,12 +70,9 @@ class Learned:
     parents: NDArray[np.int64] | None = None
 
     @classmethod
-    def of(cls, engine: Engine, room: NDArray[Any] | None = None) -> Learned:
-        """Copy what an engine has learned, into the room given if any."""
-        scores = engine.scores
-        room = np.empty_like(scores) if room is None else room
-        np.copyto(room, scores)
-        return cls(room, engine.learned_lengths(), engine.learned_parents())
+    def of(cls, engine: Engine) -> Learned:
+        """Copy what an engine has learned."""
+        return cls(engine.scores.copy(), engine.learned_lengths(), engine.learned_parents())
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays by name, for a file."""
@@ -100,7 +97,7 @@ class Progress:
     records : list of EpochRecord
         One per finished epoch.
     best : Learned or None
-        What the best epoch had learned; None before the first, and without validation.
+        What the best epoch had learned; None without validation, and while it is what the engine holds.
     best_epoch : int
         Its number; the last one without validation.
     stopped : bool
@@ -120,19 +117,22 @@ class Trained:
     Parameters
     ----------
     learned : Learned
-        By the best epoch; by the last one without validation.
+        By the best epoch; by the last step without validation.
     epoch : int
-        Its number.
+        Its number; zero before the first.
     records : tuple of EpochRecord
         One per finished epoch.
     stopped : bool
-        Whether it was interrupted, or stopped by a callback.
+        Whether it was interrupted, or a callback asked to stop.
+    complete : bool
+        Whether no epoch was left all the same.
     """
 
     learned: Learned
     epoch: int
     records: tuple[EpochRecord, ...]
     stopped: bool
+    complete: bool
 
     @property
     def error(self) -> float:
@@ -175,7 +175,7 @@ class Run:
 
 
 def train(engine: Engine, run: Run) -> Trained:
-    """Train for some epochs; Ctrl-C ends it early with the best epoch so far.
+    """Train for some epochs; Ctrl-C ends it early with the best epoch so far, without validation with the last step.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def train(engine: Engine, run: Run) -> Trained:
                 f"of {len(progress.records)}. Ask for more epochs, or choose another folder."
             )
     try:
-        while not _finished(progress, run.schedule):
+        while not (progress.stopped or _complete(progress, run.schedule)):
             record = _epoch(engine, run, len(progress.records) + 1)
             _note(engine, run, progress, record)
             if run.checkpoints is not None:
@@ -211,14 +211,15 @@ def train(engine: Engine, run: Run) -> Trained:
     except KeyboardInterrupt:
         progress.stopped = True
     learned = progress.best or Learned(engine.scores, engine.learned_lengths(), engine.learned_parents())
-    return Trained(learned, progress.best_epoch, tuple(progress.records), progress.stopped)
+    complete = _complete(progress, run.schedule)
+    return Trained(learned, progress.best_epoch, tuple(progress.records), progress.stopped, complete)
 
 
-def _finished(progress: Progress, schedule: Schedule) -> bool:
-    """Tell whether all epochs are done, or none was better for a while, or someone has stopped it."""
+def _complete(progress: Progress, schedule: Schedule) -> bool:
+    """Tell whether all epochs are done, or none was better for a while."""
     done = len(progress.records)
     waited = schedule.patience is not None and done - progress.best_epoch >= schedule.patience
-    return progress.stopped or waited or done >= schedule.epochs
+    return waited or done >= schedule.epochs
 
 
 def _epoch(engine: Engine, run: Run, epoch: int) -> EpochRecord:
@@ -239,12 +240,12 @@ def _epoch(engine: Engine, run: Run, epoch: int) -> EpochRecord:
 def _note(engine: Engine, run: Run, progress: Progress, record: EpochRecord) -> None:
     """Keep the record, and what was learned if no epoch before was as good."""
     before = [_rank(other, run.schedule) for other in progress.records]
+    progress.records.append(record)
     if run.validation is None:
         progress.best_epoch = record.epoch
     elif not before or _rank(record, run.schedule) < min(before):
-        room = None if progress.best is None else progress.best.scores
-        progress.best, progress.best_epoch = Learned.of(engine, room), record.epoch
-    progress.records.append(record)
+        progress.best, progress.best_epoch = None, record.epoch  # the engine holds it if Ctrl-C comes before the copy
+        progress.best = Learned.of(engine)
 
 
 def _rank(record: EpochRecord, schedule: Schedule) -> tuple[float, float]:

@@ -48,7 +48,7 @@ class SmoothDistance:
     def __init__(
         self, metric: TreeMetric, scores: NDArray[np.float32] | None, parents: str, smoothness: float, absolute: str
     ) -> None:
-        if not 0 < smoothness < np.inf:
+        if not (isinstance(smoothness, int | float | np.number) and 0 < smoothness < np.inf):
             raise ValueError(f"Expected smoothness as a finite number above zero, got {smoothness!r}.")
         self._metric, self._scores, self._parents = metric, scores, parents
         self._smoothness, self._absolute = smoothness, absolute
@@ -119,8 +119,9 @@ class SmoothDistance:
         if self._parents == "softmax":
             shares = np.exp(scores - scores.max(axis=1, keepdims=True), dtype=np.float64)
             return np.asarray(shares / shares.sum(axis=1, keepdims=True))
-        import torch
+        from treewass.extras import require
 
+        torch = require("torch", purpose=f"The soft distance on parents by {self._parents}", extra="train")
         from treewass.learners.soft.parents import parent_probabilities
 
         return np.asarray(parent_probabilities(torch.from_numpy(scores).double(), self._parents).numpy())
