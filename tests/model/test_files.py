@@ -12,7 +12,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 import treewass
-from treewass import DocumentModel
+from treewass import DocumentModel, saving
 from treewass.model import files
 from treewass.saving import describe_file, manifest_hash
 
@@ -305,6 +305,38 @@ def test_a_failed_save_leaves_the_old_model(fitted, folder, monkeypatch):
     assert {path: path.read_bytes() for path in every_file(folder)} == before
 
 
+@pytest.mark.parametrize("error", [OSError("no fsync here"), KeyboardInterrupt()])
+@pytest.mark.parametrize("failing", [1, 2])
+def test_a_save_that_fails_around_the_rename_leaves_a_whole_model(fitted, folder, monkeypatch, error, failing):
+    other = DocumentModel.load(folder)
+    other.add(["a cat"], ["cat"])
+    flush, seen = saving.flush, []
+
+    def fail(path):
+        seen.extend([path] * (path == folder))  # first before the manifest is renamed, then after it
+        if path == folder and len(seen) == failing:
+            raise error
+        flush(path)
+
+    monkeypatch.setattr(saving, "flush", fail)
+    monkeypatch.setattr(files, "flush", fail)
+    with pytest.raises(type(error)):
+        other.save(folder)
+    assert len(DocumentModel.load(folder).index_) == 14 + failing
+    assert len(list(folder.glob("data-*"))) == failing
+    monkeypatch.undo()
+    fitted.save(folder)
+    assert len(list(folder.glob("data-*"))) == 1
+
+
+def test_what_a_killed_save_leaves_is_removed_by_the_next(fitted, folder):
+    (folder / f".treewass-{'0' * 32}.json").write_text("half")
+    (folder / f"data-{'0' * 32}").mkdir()
+    fitted.save(folder)
+    names = sorted(path.name.split("-")[0] for path in folder.iterdir())
+    assert names == ["README.md", "data", "manifest.json"]
+
+
 KILLING = """
 import os, random, signal, sys, time
 from treewass import DocumentModel
@@ -316,17 +348,23 @@ models[1].save(target)
 duration = time.perf_counter() - start
 chance, sizes = random.Random(0), []
 for number in range(40):
+    reader, writer = os.pipe()
     child = os.fork()
     if not child:
         while True:
             for model in models:
                 model.save(target)
-    time.sleep(chance.uniform(0, 2.5 * duration))
+                os.write(writer, b"!")
+    for _ in range(chance.randrange(3)):
+        os.read(reader, 1)  # a save is done, however long it took
+    time.sleep(chance.uniform(0, 1.2 * duration))
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
+    os.close(reader)
+    os.close(writer)
     sizes.append(len(DocumentModel.load(target).index_))
 models[0].save(target)
-left = sorted(name.split("-")[0] for name in os.listdir(target) if not name.startswith(".treewass-"))
+left = sorted(name.split("-")[0] for name in os.listdir(target))
 sys.stdout.write(f"{sizes.count(15)} {sizes.count(18)} {len(sizes)} {left}")
 """
 
