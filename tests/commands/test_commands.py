@@ -12,7 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.model.conftest import LABELS, TEXTS
-from treewass import DocumentModel, cli
+from treewass import DocumentModel, EmptyDocumentWarning, cli
+from treewass.commands import predict
 
 runner = CliRunner()
 PROGRAM = Path(sysconfig.get_path("scripts"), "treewass.exe" if os.name == "nt" else "treewass")
@@ -112,6 +113,16 @@ def test_predict_reads_files_and_standard_input(model, data, tmp_path):
     assert [row.split("\t")[0] for row in invoke("predict", model, tmp_path / "plain.txt").splitlines()] == [
         "dog",
         "car",
+    ]
+
+
+def test_predict_numbers_unknown_texts_over_all_blocks(model, tmp_path, monkeypatch):
+    monkeypatch.setattr(predict, "_BLOCK", 3)
+    (tmp_path / "plain.txt").write_text("cat\nxyzzy\ncat\ncat\nxyzzy\ncat\ncat\ncat\ncat\n", encoding="utf-8")
+    with pytest.warns(EmptyDocumentWarning) as warned:
+        invoke("predict", model, tmp_path / "plain.txt")
+    assert [str(warning.message) for warning in warned] == [
+        "2 document(s) hold no known word (rows 1, 4): they get the class shares of the training."
     ]
 
 
