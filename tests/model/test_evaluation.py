@@ -3,6 +3,7 @@ import json
 import numpy as np
 import pytest
 
+from treewass import DocumentModel
 from treewass.model import Evaluation, evaluate
 from treewass.model.evaluation import held_out_rows, usual_rivals
 
@@ -21,6 +22,14 @@ def test_figures_are_those_of_the_predictions(fitted):
     assert evaluation.n_train == len(TEXTS)
     assert set(evaluation.rivals) == {"TF-IDF neighbours", "linear SVM on TF-IDF"}
     assert Evaluation.from_dict(json.loads(json.dumps(evaluation.to_dict()))) == evaluation
+
+
+def test_labels_of_another_kind_are_refused(fitted):
+    numbers = DocumentModel(n_neighbors=1).fit(["a cat", "a dog"], [1, 2])
+    with pytest.raises(ValueError, match="Expected labels such as 1, got '1'"):
+        evaluate(numbers, ["a cat"], ["1"])
+    with pytest.raises(ValueError, match="Expected labels such as 'car', got 1"):
+        evaluate(fitted, ["a cat"], [1])
 
 
 @pytest.mark.parametrize("test_size", [0.1, 0.3, 0.5, 0.8])

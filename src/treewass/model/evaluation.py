@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treewass.model.inputs import check_labels, check_texts
+from treewass.model.inputs import check_labels, check_texts, labels_like
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -162,8 +162,8 @@ def evaluate(
     from treewass.search.contents import documents_of
 
     held_texts = check_texts(texts)
-    truth = check_labels(labels, len(held_texts))
     contents = model.contents_
+    truth = labels_like(check_labels(labels, len(held_texts)), contents.classes)
     classes = np.unique(np.concatenate([model.classes_, truth]))
     predicted = model.predict(held_texts)
     confusion = np.zeros((classes.size, classes.size), dtype=int)

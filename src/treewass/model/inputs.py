@@ -13,7 +13,7 @@ from treewass.documents.histograms import first_few
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["check_documents", "check_labels", "check_query", "check_texts"]
+__all__ = ["check_documents", "check_labels", "check_query", "check_texts", "labels_like"]
 
 
 def check_documents(
@@ -99,3 +99,24 @@ def check_labels(labels: ArrayLike, count: int) -> NDArray[Any]:
     if kinds == ["int"] and not all(-(2**63) <= value < 2**63 for value in values):
         raise ValueError("Expected labels that fit 64 bits.")
     return np.array(values, dtype=np.int64 if kinds == ["int"] else np.str_)
+
+
+def labels_like(labels: NDArray[Any], classes: Sequence[Any]) -> NDArray[Any]:
+    """Demand labels of the kind, str or int, that a model has; no labels at all are of either kind.
+
+    Raises
+    ------
+    ValueError
+        For labels of the other kind.
+
+    Examples
+    --------
+    >>> labels_like(np.array(["1"]), (1, 2))
+    Traceback (most recent call last):
+        ...
+    ValueError: Expected labels such as 1, got '1'.
+    """
+    known = np.array(classes)
+    if labels.size and labels.dtype.kind != known.dtype.kind:
+        raise ValueError(f"Expected labels such as {classes[0]!r}, got {labels.tolist()[0]!r}.")
+    return labels if labels.size else known[:0]
