@@ -81,6 +81,7 @@ class Evaluation:
         classes, confusion, n_train, rivals = (fields.get(n) if isinstance(fields, dict) else None for n in names)
         if (
             not isinstance(classes, list | tuple)
+            or not all(type(label) in (str, int) for label in classes)
             or not isinstance(confusion, list | tuple)
             or len(confusion) != len(classes)
             or not all(_is_row(row, len(classes)) for row in confusion)
