@@ -46,11 +46,18 @@ def test_classes_are_held_out_evenly(test_size):
 def test_rare_classes_do_not_keep_others_from_being_held_out():
     assert held_out_rows(["a"] * 9 + ["b"], 0.3).size == 3
     assert held_out_rows(list("abcde") * 2, 0.2).size == 2
+    for seed in range(20):
+        labels = np.array(["a"] * 3 + ["b"] * 3 + list("cdefgh"))
+        rows = held_out_rows(labels, 0.5, seed)
+        assert sorted(labels[rows]) == ["a", "a", "b", "b"]
+        assert held_out_rows(["a", "a", "b"], 0.5, seed).tolist() in ([0], [1])
+    with pytest.raises(ValueError, match=r"too few documents to hold some out.*--test-size 0"):
+        held_out_rows(["a", "b"], 0.3)
 
 
 @pytest.mark.parametrize("test_size", [0.0, 1.0, -1, 0.99])
 def test_shares_that_leave_nothing_are_refused(test_size):
-    with pytest.raises(ValueError, match=r"test_size|to learn from"):
+    with pytest.raises(ValueError, match="test_size|to learn from"):
         held_out_rows(["a", "b"] * 3, test_size)
 
 
