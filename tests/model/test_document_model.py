@@ -208,6 +208,9 @@ def test_a_model_without_texts_shows_ids(tmp_path):
         (["a", "b"], [0.5, 1.5], TypeError, "got float"),
         (np.eye(2), ["cat", "dog"], TypeError, "got a matrix"),
         (["…", "…"], ["cat", "dog"], ValueError, "none holds a word"),
+        (["a", "b \ud800"], ["cat", "dog"], ValueError, r"texts of whole characters, but row\(s\) 1 "),
+        (["a", "b"], ["cat", "dog\udfff"], ValueError, r"labels of whole characters, but row\(s\) 1 "),
+        (["a", "b", "c"], ["cat", "cat\0", "dog"], ValueError, r"without NUL characters, but row\(s\) 1 "),
     ],
 )
 def test_what_cannot_be_learned_from_is_refused(texts, labels, error, message):
