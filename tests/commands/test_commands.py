@@ -144,6 +144,11 @@ def test_predict_numbers_unknown_texts_over_all_blocks(model, tmp_path, monkeypa
     ]
 
 
+def test_control_characters_are_not_printed(model, tmp_path):
+    (tmp_path / "plain.txt").write_text("my \x1b[31mcat\x9b\n", encoding="utf-8")
+    assert invoke("predict", model, tmp_path / "plain.txt").endswith("\tmy \ufffd[31mcat\ufffd\n")
+
+
 def test_explain_tells_of_pairs_and_labels(model, tmp_path):
     text = invoke("explain", model, "my cat purrs", "the dog barks", "--picture", tmp_path / "plan.png")
     assert "Distance" in text
