@@ -201,7 +201,9 @@ def _show_neighbours(console: Console, model: DocumentModel, split: _Split) -> N
         explanation = model.explain(query, neighbor.id)
         same = ", ".join(move.source for move in explanation.shared[:3])
         moved = f"{explanation.moves[0].source} → {explanation.moves[0].target}" if explanation.moves else "nothing"
-        table.add_row(f"{neighbor.distance:.4f}", Text(neighbor.title or ""), str(neighbor.label), Text(same), Text(moved))
+        table.add_row(
+            f"{neighbor.distance:.4f}", Text(neighbor.title or ""), str(neighbor.label), Text(same), Text(moved)
+        )
     console.print(table)
 
 

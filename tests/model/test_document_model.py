@@ -4,7 +4,7 @@ import sys
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
-from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 
 from treewass import DocumentModel, EmptyDocumentWarning, ProfileTreeWasserstein, TreeIndex, TreeWassersteinClassifier
@@ -143,6 +143,18 @@ def test_integer_labels_and_other_vectorisers(tmp_path):
         assert loaded.predict(QUERIES).tolist() == [10, 20, 30]
 
 
+def test_a_loaded_model_fits_as_it_was_fitted(tmp_path):
+    vectorizers = [None, CountVectorizer(lowercase=False), TfidfVectorizer(ngram_range=(1, 2))]
+    for seed, vectorizer in enumerate(vectorizers):
+        model = DocumentModel(n_neighbors=3, vectorizer=vectorizer, random_state=seed + 4).fit(TEXTS, LABELS)
+        model.save(tmp_path / "model")
+        again = DocumentModel.load(tmp_path / "model").fit([*TEXTS, "A new Word"], [*LABELS, "cat"])
+        model.fit([*TEXTS, "A new Word"], [*LABELS, "cat"])
+        assert again.words_ == model.words_
+        assert again.contents_.learner["parameters"]["random_state"] == seed + 4
+        np.testing.assert_array_equal(again.predict_proba(QUERIES), model.predict_proba(QUERIES))
+
+
 def test_prediction_is_explained_by_neighbours_and_words(fitted):
     explained = fitted.explain_prediction("my cat purrs by the door")
     assert explained.label == "cat"
@@ -170,7 +182,9 @@ def test_the_rival_of_equal_probability_is_the_nearest():
 @pytest.mark.parametrize("compiled", [True, False])
 def test_a_rare_rival_is_found_without_ranking_all_documents(tmp_path, monkeypatch, compiled):
     monkeypatch.setattr(answers, "_LOOKED_AT", 4)
-    DocumentModel(n_neighbors=2).fit(["a cat"] * 40 + ["the dog barks"], ["cat"] * 40 + ["dog"]).save(tmp_path / "model")
+    DocumentModel(n_neighbors=2).fit(["a cat"] * 40 + ["the dog barks"], ["cat"] * 40 + ["dog"]).save(
+        tmp_path / "model"
+    )
     model = DocumentModel.load(tmp_path / "model", compiled=compiled)
     sizes = []
     for module, name in ((TreeIndex, "search"), (answers, "nearest_documents")):

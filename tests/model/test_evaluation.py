@@ -57,11 +57,13 @@ def test_rare_classes_do_not_keep_others_from_being_held_out():
 
 @pytest.mark.parametrize("test_size", [0.0, 1.0, -1, 0.99])
 def test_shares_that_leave_nothing_are_refused(test_size):
-    with pytest.raises(ValueError, match="test_size|to learn from"):
+    with pytest.raises(ValueError, match=r"test_size|to learn from"):
         held_out_rows(["a", "b"] * 3, test_size)
 
 
-@pytest.mark.parametrize("change", [{"confusion": [[1]]}, {"n_train": "3"}, {"rivals": {"x": 2}}, {"classes": None}, {"classes": ["a", []]}])
+@pytest.mark.parametrize(
+    "change", [{"confusion": [[1]]}, {"n_train": "3"}, {"rivals": {"x": 2}}, {"classes": None}, {"classes": ["a", []]}]
+)
 def test_figures_of_another_shape_are_refused(change):
     sound = Evaluation(("a", "b"), ((1, 0), (0, 1)), 3, {}).to_dict()
     with pytest.raises(ValueError, match="Expected an evaluation"):

@@ -129,7 +129,10 @@ def prediction_view(prediction: PredictionExplanation, text: str, spans: _Spans,
         for neighbor in prediction.neighbors[:most]:
             name = neighbor.title or " ".join((neighbor.text or "").split())[:70]
             fields = (f"{neighbor.distance:.4f}", str(neighbor.id), str(neighbor.label), name)
-            table.add_row(*(Text(visible(field)) for field in fields), style="green" if neighbor.label == prediction.label else "red")
+            table.add_row(
+                *(Text(visible(field)) for field in fields),
+                style="green" if neighbor.label == prediction.label else "red",
+            )
         parts += [Text(), table]
     return Group(*parts)
 

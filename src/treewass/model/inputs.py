@@ -68,8 +68,8 @@ def _refuse_halves(texts: Sequence[str], name: str) -> None:
     wrong = np.array([row for row, text in enumerate(texts) if not _is_whole(text)])
     if wrong.size:
         raise ValueError(
-            f"Expected {name} of whole characters, but row(s) {first_few(wrong)} hold halves of surrogate pairs. Decode "
-            "them as what they are, or with errors='replace'."
+            f"Expected {name} of whole characters, but row(s) {first_few(wrong)} hold halves of surrogate pairs. "
+            "Decode them as what they are, or with errors='replace'."
         )
 
 

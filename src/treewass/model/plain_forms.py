@@ -214,7 +214,8 @@ def _numbers(values: Any, count: int | None, name: str) -> list[float]:
     largest = sys.float_info.max
     sound = isinstance(values, list) and all(type(v) in (int, float) and -largest <= v <= largest for v in values)
     _demand(
-        sound and count in (None, len(values)), f"finite numbers as {name}, {count or 'any'} of them, got {values!r:.60}"
+        sound and count in (None, len(values)),
+        f"finite numbers as {name}, {count or 'any'} of them, got {values!r:.60}",
     )
     return [float(value) for value in values]
 

@@ -220,7 +220,7 @@ def make_counter(vectorizer: Any) -> TextCounter:
 
     Parameters
     ----------
-    vectorizer : None, CountVectorizer or TfidfVectorizer
+    vectorizer : None, CountVectorizer, TfidfVectorizer or TextCounter
         Settings are taken; what it was fitted on does not matter.
 
     Raises
@@ -230,6 +230,8 @@ def make_counter(vectorizer: Any) -> TextCounter:
     """
     if vectorizer is None:
         return WordCounter()
+    if isinstance(vectorizer, WordCounter | SklearnCounter):
+        return vectorizer
     kind = type(vectorizer).__name__
     if kind not in _KINDS:
         raise TypeError(
