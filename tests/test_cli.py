@@ -5,6 +5,7 @@ from typer.testing import CliRunner
 
 import treewass
 from treewass import cli
+from treewass.methods import METHODS
 
 runner = CliRunner()
 
@@ -24,6 +25,20 @@ def test_help_describes_every_command(arguments):
     result = runner.invoke(cli.app, arguments)
     assert result.exit_code == 0
     assert "Usage" in result.output
+
+
+def test_methods_and_demo_print_json(monkeypatch):
+    rows = [json.loads(line) for line in runner.invoke(cli.app, ["methods", "--json"]).output.splitlines()]
+    assert {row["name"] for row in rows} == set(METHODS)
+    assert next(row for row in rows if row["name"] == "wmd")["needs"] == ["vectors", "POT"]
+
+    def short_demo(console, *, report):
+        console.print("for people")
+        return {"report": report}
+
+    monkeypatch.setattr("treewass.demo.run_demo", short_demo)
+    assert json.loads(runner.invoke(cli.app, ["demo", "--json", "-o", "x.html"]).output) == {"report": "x.html"}
+    assert runner.invoke(cli.app, ["demo"]).output == "for people\n"
 
 
 def test_bench_import_prints_rows():

@@ -17,6 +17,7 @@ from treewass.commands.predict import predict_command
 from treewass.commands.report import report_command
 from treewass.commands.search import search_command
 from treewass.commands.serve import serve_command
+from treewass.commands.shared import AsJson, print_json
 
 __all__ = ["app", "main"]
 
@@ -61,12 +62,17 @@ def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
 
 
 @app.command()
-def methods() -> None:
+def methods(as_json: AsJson = False) -> None:
     """List the methods that ``treewass bench accuracy`` can measure."""
+    from treewass.methods import METHODS
+
+    if as_json:
+        fields = ("title", "kind", "needs", "configuration", "complexity", "citation")
+        for name, method in METHODS.items():
+            print_json({"name": name, **{field: getattr(method, field) for field in fields}})
+        return
     from rich.console import Console
     from rich.table import Table
-
-    from treewass.methods import METHODS
 
     table = Table()
     for column in ("name", "kind", "needs", "one comparison", "source"):

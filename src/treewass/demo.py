@@ -40,7 +40,7 @@ class _Split:
     test_titles: list[str]
 
 
-def run_demo(console: Console | None = None, *, report: str | None = None) -> None:
+def run_demo(console: Console | None = None, *, report: str | None = None) -> dict[str, Any]:
     """Learn a tree from SciPy's docstrings and show what it is good for.
 
     Parameters
@@ -49,6 +49,11 @@ def run_demo(console: Console | None = None, *, report: str | None = None) -> No
         Where to write; the terminal by default.
     report : str, optional
         Where to write a report as HTML, which needs plotly; none by default.
+
+    Returns
+    -------
+    dict
+        The figures, as what JSON can hold: sizes, errors and times of each method, the report's file or None.
     """
     console = console or Console()
     started = time.perf_counter()
@@ -64,9 +69,17 @@ def run_demo(console: Console | None = None, *, report: str | None = None) -> No
     _show_errors(console, rows)
     _show_neighbours(console, model, split)
     _show_branches(console, model, split)
-    if report is not None:
-        _write_report(console, model, report)
+    written = report if report is not None and _write_report(console, model, report) else None
     console.print(f"\nThe whole demo took {time.perf_counter() - started:.1f} s.", style="dim")
+    names = ("method", "fallback_error", "error", "fit_seconds", "query_seconds")
+    return {
+        "documents": len(corpus),
+        "held_out": len(split.test),
+        "classes": list(model.contents_.classes),
+        "words": len(model.words_),
+        "methods": [dict(zip(names, row, strict=True)) for row in rows],
+        "report": written,
+    }
 
 
 def _split(corpus: Corpus) -> _Split:
@@ -175,8 +188,11 @@ def _show_neighbours(console: Console, model: DocumentModel, split: _Split) -> N
     _heading(console, "Five neighbours of a query")
     query = split.test[0]
     console.print(
-        f"Query: [bold]{split.test_titles[0]}[/bold], a test document of class {split.test_labels[0]}, "
-        f"predicted {model.predict([query])[0]}."
+        Text.assemble(
+            "Query: ",
+            (split.test_titles[0], "bold"),
+            f", a test document of class {split.test_labels[0]}, predicted {model.predict([query])[0]}.",
+        )
     )
     table = Table()
     for column in ("distance", "neighbour", "class", "same words", "costliest move"):
@@ -185,7 +201,9 @@ def _show_neighbours(console: Console, model: DocumentModel, split: _Split) -> N
         explanation = model.explain(query, neighbor.id)
         same = ", ".join(move.source for move in explanation.shared[:3])
         moved = f"{explanation.moves[0].source} → {explanation.moves[0].target}" if explanation.moves else "nothing"
-        table.add_row(f"{neighbor.distance:.4f}", neighbor.title, str(neighbor.label), Text(same), Text(moved))
+        table.add_row(
+            f"{neighbor.distance:.4f}", Text(neighbor.title or ""), str(neighbor.label), Text(same), Text(moved)
+        )
     console.print(table)
 
 
@@ -197,18 +215,19 @@ def _show_branches(console: Console, model: DocumentModel, split: _Split) -> Non
     documents, words = documents_of(model.index_), model.words_
     for branch in telling_branches(model.metric_, documents, split.train_labels, n_branches=8, n_words=7):
         classes = ", ".join(f"{label} {100 * share:.0f} %" for label, share in branch.classes[:2] if share >= 0.05)
-        table.add_row(str(branch.node), classes, ", ".join(words[word] for word, _ in branch.words))
+        table.add_row(str(branch.node), classes, Text(", ".join(words[word] for word, _ in branch.words)))
     console.print(table)
 
 
-def _write_report(console: Console, model: DocumentModel, path: str) -> None:
-    """Write the report, or say what is missing."""
+def _write_report(console: Console, model: DocumentModel, path: str) -> bool:
+    """Write the report, or say what is missing; return whether it is written."""
     from treewass.report.report import make_report
 
     try:
         with console.status("Writing the report …"):
             make_report(model).write_html(path)
     except ImportError as error:
-        console.print(f"\nNo report: {error}", style="dim")
-    else:
-        console.print(f"\nA report on all of this, with the tree to click on: [bold]{path}[/bold]")
+        console.print(f"\nNo report: {error}", style="dim", markup=False)
+        return False
+    console.print(Text.assemble("\nA report on all of this, with the tree to click on: ", (path, "bold")))
+    return True

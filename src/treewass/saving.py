@@ -15,6 +15,7 @@ from typing import Any
 __all__ = [
     "alone",
     "check_file",
+    "check_folder",
     "describe_file",
     "flush",
     "manifest_hash",
@@ -93,6 +94,25 @@ def replacing(path: Path) -> Iterator[Path]:
         flush(written)
         written.replace(path)
     flush(path.parent)
+
+
+def check_folder(path: Path) -> None:
+    """Demand a folder to write a file to, before the work that ends in it.
+
+    Parameters
+    ----------
+    path : Path
+        The file to write.
+
+    Raises
+    ------
+    ValueError
+        If its folder is not there, or a folder has its name.
+    """
+    if not path.parent.is_dir():
+        raise ValueError(f"Expected a folder to write {path.name} to, but there is none at {path.parent}.")
+    if path.is_dir():
+        raise ValueError(f"Expected a file to write to, but {path} is a folder.")
 
 
 def manifest_hash(manifest: dict[str, Any]) -> str:

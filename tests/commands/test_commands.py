@@ -12,7 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.model.conftest import LABELS, TEXTS
-from treewass import DocumentModel, cli
+from treewass import DocumentModel, EmptyDocumentWarning, cli
+from treewass.commands import predict
 
 runner = CliRunner()
 PROGRAM = Path(sysconfig.get_path("scripts"), "treewass.exe" if os.name == "nt" else "treewass")
@@ -85,6 +86,24 @@ def test_documents_marked_as_test_are_never_learned_from(tmp_path):
     summary = json.loads(invoke("fit", tmp_path / "pets.jsonl", "-o", tmp_path / "m", "--neighbors", 3, "--json"))
     assert summary["documents"] == 12
     assert summary["evaluation"]["n_test"] == 3
+    assert summary["fit_seconds"] > 0
+
+
+def test_names_that_look_like_markup_are_names(data, tmp_path):
+    folder = tmp_path / "m[" / "x]"
+    text = invoke("fit", data, "-o", folder, "--test-size", 0, "--neighbors", 3)
+    assert f"Written to {folder}." in " ".join(text.split())
+    assert DocumentModel.load(folder).classes_.size == 3
+
+
+def test_few_documents_are_learned_from_or_refused_with_advice(tmp_path):
+    (tmp_path / "few.csv").write_text("text,label\na cat,cat\nthe cat,cat\na dog,dog\n", encoding="utf-8")
+    summary = json.loads(invoke("fit", tmp_path / "few.csv", "-o", tmp_path / "m", "--neighbors", 1, "--json"))
+    assert (summary["documents"], summary["evaluation"]["n_test"]) == (3, 1)
+    (tmp_path / "two.csv").write_text("text,label\na cat,cat\na dog,dog\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="too few documents to hold some out"):
+        invoke("fit", tmp_path / "two.csv", "-o", tmp_path / "two")
+    invoke("fit", tmp_path / "two.csv", "-o", tmp_path / "two", "--test-size", 0)
 
 
 def test_search_prints_rows_and_json(model):
@@ -115,6 +134,21 @@ def test_predict_reads_files_and_standard_input(model, data, tmp_path):
     ]
 
 
+def test_predict_numbers_unknown_texts_over_all_blocks(model, tmp_path, monkeypatch):
+    monkeypatch.setattr(predict, "_BLOCK", 3)
+    (tmp_path / "plain.txt").write_text("cat\nxyzzy\ncat\ncat\nxyzzy\ncat\ncat\ncat\ncat\n", encoding="utf-8")
+    with pytest.warns(EmptyDocumentWarning) as warned:
+        invoke("predict", model, tmp_path / "plain.txt")
+    assert [str(warning.message) for warning in warned] == [
+        "2 document(s) hold no known word (rows 1, 4): they get the class shares of the training."
+    ]
+
+
+def test_control_characters_are_not_printed(model, tmp_path):
+    (tmp_path / "plain.txt").write_text("my \x1b[31mcat\x9b\n", encoding="utf-8")
+    assert invoke("predict", model, tmp_path / "plain.txt").endswith("\tmy \ufffd[31mcat\ufffd\n")
+
+
 def test_explain_tells_of_pairs_and_labels(model, tmp_path):
     text = invoke("explain", model, "my cat purrs", "the dog barks", "--picture", tmp_path / "plan.png")
     assert "Distance" in text
@@ -123,7 +157,17 @@ def test_explain_tells_of_pairs_and_labels(model, tmp_path):
     pair = json.loads(invoke("explain", model, "id:0", "-", "--json", input="the dog barks"))
     assert pair["distance"] == pytest.approx(sum(move["cost"] for move in pair["moves"]))
     assert "Label cat" in invoke("explain", model, "my cat purrs")
+    result = runner.invoke(cli.app, ["explain", str(model), "my cat purrs", "--picture", str(tmp_path / "one.png")])
+    assert result.exit_code == 2
+    assert "--picture" in result.stderr
+    assert not (tmp_path / "one.png").exists()
     assert json.loads(invoke("explain", model, "id:0", "--json"))["label"] == "cat"
+
+
+def test_pictures_and_reports_find_the_home_folder(model, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    invoke("explain", model, "my cat purrs", "the dog barks", "--picture", "~/plan.png")
+    assert (tmp_path / "plan.png").exists()
 
 
 def test_report_is_written(model, tmp_path):

@@ -66,3 +66,9 @@ def test_weak_words_and_long_texts_stay_plain():
     long = colored_text("x" * 5000, [(4000, 4001, "x")], {"x": 1.0})
     assert len(long.plain) < 1300
     assert not long.spans
+
+
+def test_control_characters_do_not_reach_the_terminal():
+    shown = colored_text("a \x1b[31mcat\r\n\x9b\x07 purrs", [(7, 10, "cat")], {"cat": 1.0})
+    assert shown.plain == "a \ufffd[31mcat \n\ufffd\ufffd purrs"
+    assert [shown.plain[span.start : span.end] for span in shown.spans] == ["cat"]

@@ -4,10 +4,11 @@ import sys
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
-from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 
-from treewass import DocumentModel, EmptyDocumentWarning, ProfileTreeWasserstein, TreeWassersteinClassifier
+from treewass import DocumentModel, EmptyDocumentWarning, ProfileTreeWasserstein, TreeIndex, TreeWassersteinClassifier
+from treewass.model import answers
 from treewass.model.vectorizers import DEFAULT_PATTERN
 
 from .conftest import LABELS, TEXTS
@@ -122,6 +123,8 @@ def test_update_needs_a_learner_whose_settings_are_known(tmp_path):
         loaded.update(["a cat"], ["cat"])
     loaded.learner = ProfileTreeWasserstein(depth=1)
     loaded.update(["a cat"], ["cat"])
+    assert loaded.contents_.learner["name"] == "profile"
+    assert loaded.contents_.learner["parameters"]["depth"] == 1
     model.update(["a cat"], ["cat"])
 
 
@@ -134,6 +137,22 @@ def test_integer_labels_and_other_vectorisers(tmp_path):
     assert "the cat" in loaded.words_
     loaded.update(["a dog and a cat"], [20])
     assert loaded.words_ == model.words_
+    for change in (loaded.add, loaded.update):
+        assert change([], []).size == 0
+        assert loaded.contents_.classes == (10, 20, 30)
+        assert loaded.predict(QUERIES).tolist() == [10, 20, 30]
+
+
+def test_a_loaded_model_fits_as_it_was_fitted(tmp_path):
+    vectorizers = [None, CountVectorizer(lowercase=False), TfidfVectorizer(ngram_range=(1, 2))]
+    for seed, vectorizer in enumerate(vectorizers):
+        model = DocumentModel(n_neighbors=3, vectorizer=vectorizer, random_state=seed + 4).fit(TEXTS, LABELS)
+        model.save(tmp_path / "model")
+        again = DocumentModel.load(tmp_path / "model").fit([*TEXTS, "A new Word"], [*LABELS, "cat"])
+        model.fit([*TEXTS, "A new Word"], [*LABELS, "cat"])
+        assert again.words_ == model.words_
+        assert again.contents_.learner["parameters"]["random_state"] == seed + 4
+        np.testing.assert_array_equal(again.predict_proba(QUERIES), model.predict_proba(QUERIES))
 
 
 def test_prediction_is_explained_by_neighbours_and_words(fitted):
@@ -148,6 +167,38 @@ def test_prediction_is_explained_by_neighbours_and_words(fitted):
     assert set(support) == {"my", "cat", "purrs", "by", "the", "door"}
     assert max(support, key=support.get) in ("cat", "purrs")
     assert explained.to_dict()["label"] == "cat"
+
+
+def test_the_rival_of_equal_probability_is_the_nearest():
+    texts = ["a x", "a y", "b b b c", "b b c c", "d a a y", "d d a y"]
+    model = DocumentModel(n_neighbors=1, vote="majority").fit(texts, ["one", "one", "beta", "beta", "delta", "delta"])
+    explained = model.explain_prediction("a x y")
+    assert explained.label == "one"
+    assert [share for _, share in explained.probabilities] == [1, 0, 0]
+    others = [neighbor.label for neighbor in model.search("a x y", 6) if neighbor.label != "one"]
+    assert explained.rival == explained.probabilities[1][0] == others[0] == "delta"
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_a_rare_rival_is_found_without_ranking_all_documents(tmp_path, monkeypatch, compiled):
+    monkeypatch.setattr(answers, "_LOOKED_AT", 4)
+    DocumentModel(n_neighbors=2).fit(["a cat"] * 40 + ["the dog barks"], ["cat"] * 40 + ["dog"]).save(
+        tmp_path / "model"
+    )
+    model = DocumentModel.load(tmp_path / "model", compiled=compiled)
+    sizes = []
+    for module, name in ((TreeIndex, "search"), (answers, "nearest_documents")):
+        found = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda *given, _found=found, **more: record(sizes, _found(*given, **more)))
+    explained = model.explain_prediction("a cat")
+    assert (explained.label, explained.rival) == ("cat", "dog")
+    assert sum(entry.support for entry in explained.words) > 0
+    assert max(sizes) <= 4
+
+
+def record(sizes, answer):
+    sizes.append(answer[1].size)
+    return answer
 
 
 def test_a_model_without_texts_shows_ids(tmp_path):
@@ -171,6 +222,9 @@ def test_a_model_without_texts_shows_ids(tmp_path):
         (["a", "b"], [0.5, 1.5], TypeError, "got float"),
         (np.eye(2), ["cat", "dog"], TypeError, "got a matrix"),
         (["…", "…"], ["cat", "dog"], ValueError, "none holds a word"),
+        (["a", "b \ud800"], ["cat", "dog"], ValueError, r"texts of whole characters, but row\(s\) 1 "),
+        (["a", "b"], ["cat", "dog\udfff"], ValueError, r"labels of whole characters, but row\(s\) 1 "),
+        (["a", "b", "c"], ["cat", "cat\0", "dog"], ValueError, r"without NUL characters, but row\(s\) 1 "),
     ],
 )
 def test_what_cannot_be_learned_from_is_refused(texts, labels, error, message):

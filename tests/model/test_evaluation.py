@@ -3,6 +3,7 @@ import json
 import numpy as np
 import pytest
 
+from treewass import DocumentModel
 from treewass.model import Evaluation, evaluate
 from treewass.model.evaluation import held_out_rows, usual_rivals
 
@@ -23,6 +24,14 @@ def test_figures_are_those_of_the_predictions(fitted):
     assert Evaluation.from_dict(json.loads(json.dumps(evaluation.to_dict()))) == evaluation
 
 
+def test_labels_of_another_kind_are_refused(fitted):
+    numbers = DocumentModel(n_neighbors=1).fit(["a cat", "a dog"], [1, 2])
+    with pytest.raises(ValueError, match="Expected labels such as 1, got '1'"):
+        evaluate(numbers, ["a cat"], ["1"])
+    with pytest.raises(ValueError, match="Expected labels such as 'car', got 1"):
+        evaluate(fitted, ["a cat"], [1])
+
+
 @pytest.mark.parametrize("test_size", [0.1, 0.3, 0.5, 0.8])
 def test_classes_are_held_out_evenly(test_size):
     labels = np.array(LABELS * 4)
@@ -37,6 +46,13 @@ def test_classes_are_held_out_evenly(test_size):
 def test_rare_classes_do_not_keep_others_from_being_held_out():
     assert held_out_rows(["a"] * 9 + ["b"], 0.3).size == 3
     assert held_out_rows(list("abcde") * 2, 0.2).size == 2
+    for seed in range(20):
+        labels = np.array(["a"] * 3 + ["b"] * 3 + list("cdefgh"))
+        rows = held_out_rows(labels, 0.5, seed)
+        assert sorted(labels[rows]) == ["a", "a", "b", "b"]
+        assert held_out_rows(["a", "a", "b"], 0.5, seed).tolist() in ([0], [1])
+    with pytest.raises(ValueError, match=r"too few documents to hold some out.*--test-size 0"):
+        held_out_rows(["a", "b"], 0.3)
 
 
 @pytest.mark.parametrize("test_size", [0.0, 1.0, -1, 0.99])
@@ -45,7 +61,9 @@ def test_shares_that_leave_nothing_are_refused(test_size):
         held_out_rows(["a", "b"] * 3, test_size)
 
 
-@pytest.mark.parametrize("change", [{"confusion": [[1]]}, {"n_train": "3"}, {"rivals": {"x": 2}}, {"classes": None}])
+@pytest.mark.parametrize(
+    "change", [{"confusion": [[1]]}, {"n_train": "3"}, {"rivals": {"x": 2}}, {"classes": None}, {"classes": ["a", []]}]
+)
 def test_figures_of_another_shape_are_refused(change):
     sound = Evaluation(("a", "b"), ((1, 0), (0, 1)), 3, {}).to_dict()
     with pytest.raises(ValueError, match="Expected an evaluation"):

@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
 import treewass
-from treewass import DocumentModel
+from treewass import DocumentModel, saving
 from treewass.model import files
 from treewass.saving import describe_file, manifest_hash
 
@@ -218,23 +219,38 @@ def leaves(value, path=()):
         yield from leaves(entry, (*path, key))
 
 
-@pytest.mark.filterwarnings("ignore::treewass.EmptyDocumentWarning")
-def test_settings_of_any_kind_are_refused_or_work(folder):
-    path = data_folder(folder) / "settings.json"
-    settings = json.loads(path.read_text("utf-8"))
+def change_settings(folder, settings, place, value):
+    """Write settings with one place changed, and hashes that fit."""
+    changed = json.loads(json.dumps(settings))
+    target = changed
+    for key in place[:-1]:
+        target = target[key]
+    target[place[-1]] = value
+    (data_folder(folder) / "settings.json").write_text(json.dumps(changed), encoding="utf-8")
+    reseal(folder)
+
+
+VECTORIZERS = {
+    "words": None,
+    "n-grams": CountVectorizer(ngram_range=(1, 2), token_pattern=r"(?u)\b\w+\b"),
+    "TF-IDF": TfidfVectorizer(token_pattern=r"(?u)\b\w+\b"),
+}
+
+
+@pytest.mark.filterwarnings("ignore::treewass.EmptyDocumentWarning", "ignore::UserWarning", "ignore::RuntimeWarning")
+@pytest.mark.parametrize("kind", VECTORIZERS)
+def test_settings_of_any_kind_are_refused_or_work(tmp_path, kind):
+    folder = tmp_path / "model"
+    DocumentModel(n_neighbors=3, vectorizer=VECTORIZERS[kind]).fit(TEXTS, LABELS).save(folder)
+    settings = json.loads((data_folder(folder) / "settings.json").read_text("utf-8"))
     random = np.random.default_rng(0)
-    strange = [None, True, -1, 0, 2, 1e308, -0.5, "", "x", [], [1], ["a", "b", "c"], {}, {"kind": 1}, 10**30]
-    refused = 0
+    strange = [None, True, -1, 0, 2, 1e308, -0.5, "", "x", "(", [], [1], ["a", "b", "c"], {}, {"kind": 1}, 10**400]
     places = [place for place in leaves(settings) if place and place[0] != "history"]
-    for _ in range(200):
-        place, value = places[random.integers(len(places))], strange[random.integers(len(strange))]
-        changed = json.loads(json.dumps(settings))
-        target = changed
-        for key in place[:-1]:
-            target = target[key]
-        target[place[-1]] = value
-        path.write_text(json.dumps(changed), encoding="utf-8")
-        reseal(folder)
+    weights = np.array([1.0 if "idf" not in place[:-1] else 0.1 for place in places])
+    refused = 0
+    for _ in range(100):
+        place = places[random.choice(len(places), p=weights / weights.sum())]
+        change_settings(folder, settings, place, strange[random.integers(len(strange))])
         try:
             loaded = DocumentModel.load(folder)
         except ValueError:
@@ -242,8 +258,47 @@ def test_settings_of_any_kind_are_refused_or_work(folder):
         else:
             assert np.isfinite(loaded.predict_proba(QUERIES)).all()
             loaded.search("cat", 3)
-            loaded.save(folder.parent / "again")
-    assert refused > 60
+            loaded.save(tmp_path / "again")
+    assert refused > 25
+
+
+@pytest.mark.parametrize(
+    ("kind", "place", "value", "message"),
+    [
+        ("TF-IDF", ("vectorizer", "parameters", "input"), "filename", "input='filename'"),
+        ("n-grams", ("vectorizer", "parameters", "input"), "file", "input='file'"),
+        ("n-grams", ("vectorizer", "parameters", "token_pattern"), "(", "parameters of CountVectorizer"),
+        ("n-grams", ("vectorizer", "parameters", "token_pattern"), None, "parameters of CountVectorizer"),
+        ("n-grams", ("vectorizer", "parameters", "ngram_range"), ["a", 2], "parameters of CountVectorizer"),
+        ("n-grams", ("vectorizer", "parameters", "dtype"), "complex128", "dtype as one of"),
+        ("n-grams", ("vectorizer", "parameters", "dtype"), ["int64"], "dtype as one of"),
+        ("n-grams", ("vectorizer", "idf"), [1.0], "inverse document frequency"),
+        ("TF-IDF", ("vectorizer", "idf"), None, "with use_idf, and for it alone"),
+        ("TF-IDF", ("vectorizer", "parameters", "use_idf"), False, "with use_idf, and for it alone"),
+        ("TF-IDF", ("vectorizer", "idf", 0), None, r"from 0 to 1e\+06, got \[None\]"),
+        ("TF-IDF", ("vectorizer", "idf", 1), -1.0, r"from 0 to 1e\+06, got \[-1\.0\]"),
+        ("TF-IDF", ("vectorizer", "idf", 2), float("inf"), "cannot be read"),
+        ("TF-IDF", ("vectorizer", "idf", 2), 1e308, "from 0 to"),
+        ("words", ("vote", "temperature"), 10**400, "finite numbers as temperature"),
+        ("words", ("vote", "temperature"), 1e-310, "temperature above 0"),
+        ("words", ("vote", "pool", "weights", 0), 1e308, r"weights from 0 to 1e\+06"),
+        ("words", ("vote", "pool", "prior_weight"), 1e308, r"weights from 0 to 1e\+06"),
+        ("words", ("vote", "prior"), [1 - 1e-16, 1e-100, 1e-100], "class shares"),
+        ("words", ("classes",), [0, 1, 2**63], "fit 64 bits"),
+        ("words", ("classes",), [-(2**63) - 1, 1, 2], "fit 64 bits"),
+    ],
+)
+def test_unsound_settings_are_refused_with_a_sentence(tmp_path, kind, place, value, message):
+    folder = tmp_path / "model"
+    DocumentModel(n_neighbors=3, vectorizer=VECTORIZERS[kind]).fit(TEXTS, LABELS).save(folder)
+    settings = json.loads((data_folder(folder) / "settings.json").read_text("utf-8"))
+    change_settings(folder, settings, place, value)
+    if value == float("inf"):  # as a number too large, not as the word Infinity
+        path = data_folder(folder) / "settings.json"
+        path.write_text(path.read_text("utf-8").replace("Infinity", "1e999"), encoding="utf-8")
+        reseal(folder)
+    with pytest.raises(ValueError, match=message):
+        DocumentModel.load(folder)
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"a": NaN}', "{", "[]", "3", '"x"', "\ud800"])
@@ -305,6 +360,38 @@ def test_a_failed_save_leaves_the_old_model(fitted, folder, monkeypatch):
     assert {path: path.read_bytes() for path in every_file(folder)} == before
 
 
+@pytest.mark.parametrize("error", [OSError("no fsync here"), KeyboardInterrupt()])
+@pytest.mark.parametrize("failing", [1, 2])
+def test_a_save_that_fails_around_the_rename_leaves_a_whole_model(fitted, folder, monkeypatch, error, failing):
+    other = DocumentModel.load(folder)
+    other.add(["a cat"], ["cat"])
+    flush, seen = saving.flush, []
+
+    def fail(path):
+        seen.extend([path] * (path == folder))  # first before the manifest is renamed, then after it
+        if path == folder and len(seen) == failing:
+            raise error
+        flush(path)
+
+    monkeypatch.setattr(saving, "flush", fail)
+    monkeypatch.setattr(files, "flush", fail)
+    with pytest.raises(type(error)):
+        other.save(folder)
+    assert len(DocumentModel.load(folder).index_) == 14 + failing
+    assert len(list(folder.glob("data-*"))) == failing
+    monkeypatch.undo()
+    fitted.save(folder)
+    assert len(list(folder.glob("data-*"))) == 1
+
+
+def test_what_a_killed_save_leaves_is_removed_by_the_next(fitted, folder):
+    (folder / f".treewass-{'0' * 32}.json").write_text("half")
+    (folder / f"data-{'0' * 32}").mkdir()
+    fitted.save(folder)
+    names = sorted(path.name.split("-")[0] for path in folder.iterdir())
+    assert names == ["README.md", "data", "manifest.json"]
+
+
 KILLING = """
 import os, random, signal, sys, time
 from treewass import DocumentModel
@@ -316,17 +403,23 @@ models[1].save(target)
 duration = time.perf_counter() - start
 chance, sizes = random.Random(0), []
 for number in range(40):
+    reader, writer = os.pipe()
     child = os.fork()
     if not child:
         while True:
             for model in models:
                 model.save(target)
-    time.sleep(chance.uniform(0, 2.5 * duration))
+                os.write(writer, b"!")
+    for _ in range(chance.randrange(3)):
+        os.read(reader, 1)  # a save is done, however long it took
+    time.sleep(chance.uniform(0, 1.2 * duration))
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
+    os.close(reader)
+    os.close(writer)
     sizes.append(len(DocumentModel.load(target).index_))
 models[0].save(target)
-left = sorted(name.split("-")[0] for name in os.listdir(target) if not name.startswith(".treewass-"))
+left = sorted(name.split("-")[0] for name in os.listdir(target))
 sys.stdout.write(f"{sizes.count(15)} {sizes.count(18)} {len(sizes)} {left}")
 """
 

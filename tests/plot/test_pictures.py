@@ -127,3 +127,14 @@ def test_markup_in_words_stays_text():
 
 def test_colours_differ():
     assert len({class_color(code) for code in range(60)}) == 60
+
+
+def test_dollars_are_no_formulas(tmp_path):
+    broken, price = r"$\frac$", r"\$5"
+    ax = plot.confusion(Evaluation((broken, price), ((1, 0), (0, 1)), 2, {}))
+    plot.save_picture(ax, tmp_path / "confusion.png")
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == [broken, price]
+    model = DocumentModel(n_neighbors=1).fit(["cats purr", "dogs bark"], [broken, price])
+    ax = plot.tree(model.outline())
+    plot.save_picture(ax, tmp_path / "tree.png")
+    assert any(price in text.get_text() and not text.get_parse_math() for text in ax.texts)

@@ -119,3 +119,36 @@ def test_a_corpus_of_copies_is_counted_and_cut():
     assert findings.n_duplicates == 2 * 40 * 39 // 2
     assert len(findings.duplicates) == 1000
     assert findings.duplicates[0].first.id == 0
+
+
+def test_a_sample_is_spread_evenly_and_named(monkeypatch):
+    counts, labels = make_documents(50, n_words=40, words_per_document=8, n_classes=2, random_state=0)
+    texts = [" ".join(f"w{word}" for word in np.flatnonzero(row)) for row in counts.toarray()]
+    model = DocumentModel(n_neighbors=3).fit(texts, labels)
+    found = find_oddities(model, max_documents=40)
+    assert found.n_looked_at == 40
+    assert (found.ids[0], found.ids[-1]) == (0, 49)
+    assert max(np.diff(found.ids)) == 2
+    report = make_report(model)
+    monkeypatch.setattr("treewass.report.report.find_oddities", lambda _: found)
+    assert "50 of 50 documents were looked at" in report.html()
+    assert "40 of 50 documents were looked at" in make_report(model).html()
+
+
+def test_colours_agree_where_a_class_has_no_documents_left():
+    texts = ["a cat", "the cat", "a dog", "the dog", "an eel", "the eel"]
+    model = DocumentModel(n_neighbors=1).fit(texts, ["cat", "cat", "dog", "dog", "eel", "eel"])
+    model.remove([0, 1])
+    page = make_report(model).html()
+    listed = dict(re.findall(r'--tag: (#\w+)">(\w+)<', page))
+    in_tree = re.findall(r'\["(\w+)", [\d.]+, "(#\w+)"\]', page)
+    assert {label for label, _ in in_tree} == {"dog", "eel"}
+    assert all(listed[color] == label for label, color in in_tree)
+
+
+def test_a_folder_that_is_not_there_is_named_before_the_work(case, tmp_path):
+    report = make_report(case[0])
+    with pytest.raises(ValueError, match="there is none at"):
+        report.write_html(tmp_path / "no" / "report.html")
+    with pytest.raises(ValueError, match="is a folder"):
+        report.write_html(tmp_path)

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treewass import TreeIndex, TreeMetric
+from treewass import Tree, TreeIndex, TreeMetric
 from treewass.documents import make_documents
 from treewass.search import segments
 from treewass.search.contents import documents_of, moved_index
@@ -12,15 +12,17 @@ from treewass.search.plain import embed_document, nearest_documents
 from treewass.trees import star_tree
 
 
-def random_metric(n_words, n_components, seed):
-    from treewass import Tree
-
+def random_metric(n_words, n_components, seed, flat=False):
+    """A metric whose first word has no mass; flat, half of the words lie at the root, at no distance from it."""
     random = np.random.default_rng(seed)
     trees = []
     for _ in range(n_components):
         parents = [-1] + [int(random.integers(0, node)) for node in range(1, 9)]
         lengths = random.random(9), random.random(n_words)
-        trees.append(Tree(parents, lengths[0], random.integers(0, 9, n_words), lengths[1]))
+        nodes = random.integers(0, 9, n_words)
+        if flat:
+            nodes[: n_words // 2] = lengths[1][: n_words // 2] = 0
+        trees.append(Tree(parents, lengths[0], nodes, lengths[1]))
     masses = random.random((n_components, n_words))
     masses[:, 0] = 0
     return TreeMetric(trees, masses)
@@ -32,10 +34,16 @@ def arrays(row):
 
 
 @settings(max_examples=30)
-@given(seed=st.integers(0, 10**6), n_components=st.integers(1, 2), k=st.integers(1, 30), narrow=st.booleans())
-def test_answers_are_those_of_the_compiled_search(seed, n_components, k, narrow):
+@given(
+    seed=st.integers(0, 10**6),
+    n_components=st.integers(1, 2),
+    k=st.integers(1, 30),
+    narrow=st.booleans(),
+    flat=st.booleans(),
+)
+def test_answers_are_those_of_the_compiled_search(seed, n_components, k, narrow, flat):
     random = np.random.default_rng(seed)
-    metric = random_metric(12, n_components, seed)
+    metric = random_metric(12, n_components, seed, flat)
     with pytest.MonkeyPatch.context() as patch:
         if narrow:
             patch.setattr(segments, "WIDE_LIMIT", 5)
@@ -45,11 +53,17 @@ def test_answers_are_those_of_the_compiled_search(seed, n_components, k, narrow)
         index.add(documents[:40])
         index.add(documents[40:])
         index.remove(random.choice(70, 20, replace=False))
-    for query in random.integers(0, 3, (3, 12)) + np.eye(12)[1]:
+    for query in [*random.integers(0, 3, (3, 12)) + np.eye(12)[1], np.eye(12)[1]]:
         distances, ids = nearest_documents(index, *arrays(query), k)
         expected = index.search(query[None], k)
         np.testing.assert_array_equal(distances, expected[0][0])
         np.testing.assert_array_equal(ids, expected[1][0])
+        among = random.choice(70, 20, replace=False)
+        distances, ids = nearest_documents(index, *arrays(query), k, among=among)
+        expected = index.search(query[None], 70)
+        kept = np.isin(expected[1][0], among)
+        np.testing.assert_array_equal(distances, expected[0][0][kept][:k])
+        np.testing.assert_array_equal(ids, expected[1][0][kept][:k])
 
 
 def test_answers_agree_on_many_tiles_in_sixteen_bits(monkeypatch):
@@ -83,6 +97,15 @@ def test_a_query_without_a_known_word_has_no_neighbours():
     index.add([[1, 0, 0]])
     distances, ids = nearest_documents(index, [2], [1.0], 5)
     assert distances.size == ids.size == 0
+
+
+def test_a_known_word_at_the_root_has_neighbours():
+    index = TreeIndex(TreeMetric(Tree([-1, 0, 0], [0, 1, 1], [0, 1, 2], [0, 0, 0])))
+    index.add([[0, 1, 0], [1, 0, 0]])
+    distances, ids = nearest_documents(index, [0], [1.0], 2)
+    assert (distances.tolist(), ids.tolist()) == ([0.0, 1.0], [1, 0])
+    expected = index.search([[1, 0, 0]], 2)
+    assert (expected[0][0].tolist(), expected[1][0].tolist()) == ([0.0, 1.0], [1, 0])
 
 
 def test_documents_come_out_as_they_went_in():

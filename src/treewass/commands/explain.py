@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -29,6 +30,8 @@ def explain_command(
     as_json: AsJson = False,
 ) -> None:
     """Explain the distance of two documents word by word, or the label of one."""
+    if picture is not None and second is None:
+        raise typer.BadParameter("there is a plan to draw between two documents only: give B.", param_hint="--picture")
     loaded = load_model(model, compiled=False)
     one = _document(loaded, first)
     if second is None:
@@ -46,7 +49,7 @@ def explain_command(
     if picture is not None:
         from treewass.plot import plan, save_picture
 
-        save_picture(plan(explanation), picture)
+        save_picture(plan(explanation), Path(picture).expanduser())
     if as_json:
         print_json(explanation.to_dict())
         return

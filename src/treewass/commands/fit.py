@@ -106,14 +106,12 @@ def fit_corpus(model: DocumentModel, corpus: Corpus, test_size: float, seed: int
         protocol = f"Afterwards the model was learned again, from all {len(corpus)} documents."
     if held.size:
         others = np.setdiff1d(np.arange(len(corpus)), held)
-        _fit(model, corpus, others)
+        seconds = _fit(model, corpus, others)
         rivals = usual_rivals(model.n_neighbors, model.vote)
         with waiting("measuring on held-out documents, beside other methods …"):
             evaluation = evaluate(model, [corpus.texts[row] for row in held], labels[held], rivals=rivals)
-    start = time.perf_counter()
     if evaluation is None or corpus.parts is None:
-        _fit(model, corpus, learned)
-    seconds = time.perf_counter() - start
+        seconds = _fit(model, corpus, learned)
     about = {**model.contents_.about, "name": corpus.name, "data": f"{corpus.name}, {len(corpus)} documents"}
     if evaluation is not None:
         about["protocol"] = protocol
@@ -123,9 +121,12 @@ def fit_corpus(model: DocumentModel, corpus: Corpus, test_size: float, seed: int
     return evaluation, seconds
 
 
-def _fit(model: DocumentModel, corpus: Corpus, rows: Any) -> None:
+def _fit(model: DocumentModel, corpus: Corpus, rows: Any) -> float:
+    """Fit a model on some documents; return the seconds."""
+    start = time.perf_counter()
     titles = None if corpus.titles is None else [corpus.titles[row] for row in rows]
     model.fit([corpus.texts[row] for row in rows], [(corpus.labels or ())[row] for row in rows], titles=titles)
+    return time.perf_counter() - start
 
 
 def _summary(model: DocumentModel, target: str, evaluation: Evaluation | None, seconds: float) -> dict[str, Any]:
@@ -158,9 +159,12 @@ def _show(model: DocumentModel, output: str, evaluation: Evaluation | None, seco
         f"Learned from {len(held.index)} documents in {len(held.classes)} classes, {len(held.counter.words)} words"
         f"{f', in {seconds:.1f} s' if seconds >= 0.05 else ''}. Written to {output}.",
         highlight=False,
+        markup=False,
     )
     console.print(
-        f'Next: treewass search {output} "a text", or treewass report {output} -o report.html', highlight=False
+        f'Next: treewass search {output} "a text", or treewass report {output} -o report.html',
+        highlight=False,
+        markup=False,
     )
 
 

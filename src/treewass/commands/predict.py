@@ -39,13 +39,21 @@ def predict_command(
     as_json: AsJson = False,
 ) -> None:
     """Predict the labels of texts: label, probability and the beginning of the text, with tabs between them."""
+    import numpy as np
+
+    from treewass.documents.histograms import warn_about_empty_rows
+    from treewass.model.answers import UNKNOWN_TEXTS, answered_texts
+
     corpus = read_data(data, text=text, label=label, format=format, encoding=encoding, min_classes=1)
-    loaded = load_model(model, compiled=len(corpus) >= _COMPILED_FROM)
-    classes = loaded.classes_.tolist()
+    compiled = len(corpus) >= _COMPILED_FROM
+    held = load_model(model, compiled=compiled).contents_
+    classes = held.classes
     best: list[int] = []
+    unknown: list[int] = []
     for block in in_blocks(len(corpus), _BLOCK, "predicting"):
         texts = corpus.texts[block]
-        probabilities = loaded.predict_proba(texts)
+        probabilities, rows = answered_texts(held, texts, compiled=compiled)
+        unknown += (rows + block.start).tolist()
         codes = probabilities.argmax(axis=1).tolist()
         for row, code in enumerate(codes):
             if as_json:
@@ -54,6 +62,7 @@ def predict_command(
             else:
                 print_rows([(classes[code], f"{probabilities[row, code]:.3f}", excerpt(texts[row]))])
         best += codes
+    warn_about_empty_rows(np.array(unknown, dtype=np.intp), UNKNOWN_TEXTS)
     if corpus.labels is not None:
         wrong = sum(str(classes[code]) != truth for code, truth in zip(best, corpus.labels, strict=True))
         typer.echo(f"{wrong} of {len(corpus)} wrong: error {100 * wrong / len(corpus):.1f} %", err=True)

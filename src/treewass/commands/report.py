@@ -25,8 +25,10 @@ def report_command(
     It is one file that opens without a network and asks for nothing.
     """
     from treewass.report import make_report
+    from treewass.saving import check_folder
 
     target = Path(output).expanduser()
+    check_folder(target)  # before the work, not after
     with waiting("comparing each document with the others …"):
         report = make_report(load_model(model, compiled=True))
         report.write_html(target)

@@ -46,9 +46,11 @@ def search_command(
     from rich.table import Table
     from rich.text import Text
 
+    from treewass.documents.texts import visible
+
     table = Table()
     for column in ("distance", "id", "label", "title", "text"):
         table.add_column(column, justify="right" if column in ("distance", "id") else "left")
     for row in rows:
-        table.add_row(*(Text(str(field)) for field in row))
+        table.add_row(*(Text(visible(str(field))) for field in row))
     terminal().print(table)

@@ -103,9 +103,11 @@ def print_line(text: str) -> None:
 
 
 def print_rows(rows: Iterable[Iterable[object]]) -> None:
-    """Print rows with tabs between their fields, each field on one line."""
+    """Print rows with tabs between their fields, each field on one line and without control characters."""
+    from treewass.documents.texts import visible
+
     for row in rows:
-        print_line("\t".join(" ".join(str(field).split()) for field in row))
+        print_line("\t".join(visible(" ".join(str(field).split())) for field in row))
 
 
 def terminal() -> Console:
@@ -117,12 +119,14 @@ def terminal() -> Console:
 
 
 def excerpt(text: str | None, length: int = 70) -> str:
-    """Shorten a text to one line.
+    """Shorten a text to one line, without control characters.
 
     Examples
     --------
     >>> excerpt("a  cat sat on the mat", length=12)
     'a cat sat …'
     """
-    line = " ".join((text or "").split())
+    from treewass.documents.texts import visible
+
+    line = visible(" ".join((text or "").split()))
     return line if len(line) <= length else line[: length - 1].rsplit(" ", 1)[0] + " …"

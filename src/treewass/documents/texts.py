@@ -10,7 +10,20 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Texts"]
+__all__ = ["Texts", "visible"]
+
+_HIDDEN = {code: "\ufffd" for code in [*range(32), *range(127, 160)] if chr(code) not in "\t\n"} | {ord("\r"): " "}
+
+
+def visible(text: str) -> str:
+    r"""Replace control characters but tab and newline, which would command a terminal, one by one.
+
+    Examples
+    --------
+    >>> visible("a \x1b[31mcat\n")
+    'a �[31mcat\n'
+    """
+    return text.translate(_HIDDEN)
 
 
 class Texts(Sequence[str]):

@@ -64,11 +64,11 @@ class PredictionExplanation:
     label : str or int
         The predicted label.
     probabilities : tuple of (label, float)
-        Classes by probability, largest first.
+        Classes by probability, largest first; equally probable ones by their nearest documents.
     neighbors : tuple of Neighbor
         The documents that voted, nearest first.
     rival : str or int or None
-        The second most probable class.
+        The second of these classes.
     words : tuple of WordSupport
         The query's words, those with most support first. The supports add up to the difference between the mean
         distances to the nearest documents of the rival class and of the predicted one.

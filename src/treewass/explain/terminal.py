@@ -9,6 +9,8 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from treewass.documents.texts import visible
+
 if TYPE_CHECKING:
     from treewass.explain.pairs import Explanation
     from treewass.explain.predictions import PredictionExplanation
@@ -41,7 +43,7 @@ def colored_text(text: str, spans: _Spans, weights: Mapping[str, float]) -> Text
     >>> colored_text("a cat", [(2, 5, "cat")], {"cat": 1.0}).spans
     [Span(2, 5, 'bold green')]
     """
-    shown = Text(text[:_LONGEST] + (" …" if len(text) > _LONGEST else ""))
+    shown = Text(visible(text[:_LONGEST]) + (" …" if len(text) > _LONGEST else ""))
     strongest = max((abs(weights.get(word, 0.0)) for _, _, word in spans), default=0.0)
     for start, stop, word in spans:
         weight = weights.get(word, 0.0)
@@ -109,7 +111,7 @@ def prediction_view(prediction: PredictionExplanation, text: str, spans: _Spans,
     """
     shares = ", ".join(f"{label} {100 * share:.1f} %" for label, share in prediction.probabilities[:3])
     parts: list[Any] = [
-        Text.assemble(("Label ", "bold"), (str(prediction.label), "bold green"), f"   ({shares})"),
+        Text.assemble(("Label ", "bold"), (visible(str(prediction.label)), "bold green"), visible(f"   ({shares})")),
         Text(),
     ]
     weights = {entry.word: entry.support for entry in prediction.words}
@@ -127,14 +129,17 @@ def prediction_view(prediction: PredictionExplanation, text: str, spans: _Spans,
         for neighbor in prediction.neighbors[:most]:
             name = neighbor.title or " ".join((neighbor.text or "").split())[:70]
             fields = (f"{neighbor.distance:.4f}", str(neighbor.id), str(neighbor.label), name)
-            table.add_row(*map(Text, fields), style="green" if neighbor.label == prediction.label else "red")
+            table.add_row(
+                *(Text(visible(field)) for field in fields),
+                style="green" if neighbor.label == prediction.label else "red",
+            )
         parts += [Text(), table]
     return Group(*parts)
 
 
 def _support_line(title: str, style: str, entries: Sequence[Any]) -> Text:
     words = ", ".join(f"{entry.word} {entry.support:+.3f}" for entry in entries)
-    return Text.assemble((title, style), words)
+    return Text.assemble((visible(title), style), visible(words))
 
 
 def _moves_table(explanation: Explanation, most: int) -> Table:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treewass.documents.histograms import warn_about_empty_rows
-from treewass.explain.predictions import Neighbor, PredictionExplanation
+from treewass.explain.predictions import Neighbor, PredictionExplanation, WordSupport
 from treewass.model.contents import Contents
 from treewass.search.contents import documents_of
-from treewass.search.plain import nearest_documents
+from treewass.search.plain import has_known_word, nearest_documents
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,10 +18,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-__all__ = ["class_probabilities", "describe_document", "explain_label", "find_neighbors", "has_known_word"]
+__all__ = [
+    "UNKNOWN_TEXTS",
+    "answered_texts",
+    "class_probabilities",
+    "describe_document",
+    "explain_label",
+    "find_neighbors",
+]
 
+UNKNOWN_TEXTS = "they get the class shares of the training."
 _COMPARED = 3  # documents of the predicted class and of its rival that a prediction is explained with
-_LOOKED_AT = 200
+_LOOKED_AT = 200  # nearest documents among which they are looked for first
 _CountedText = tuple[list[int], list[float]]  # ascending columns and their counts
 
 
@@ -41,15 +49,34 @@ def class_probabilities(held: Contents, texts: Sequence[str], *, compiled: bool)
     -------
     ndarray of shape (n_texts, n_classes)
     """
+    probabilities, unknown = answered_texts(held, texts, compiled=compiled)
+    warn_about_empty_rows(unknown, UNKNOWN_TEXTS)
+    return probabilities
+
+
+def answered_texts(
+    held: Contents, texts: Sequence[str], *, compiled: bool
+) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """Do as `class_probabilities`, but return the rows without a known word beside it, and warn of nothing.
+
+    Parameters
+    ----------
+    held, texts, compiled
+        As in `class_probabilities`.
+
+    Returns
+    -------
+    probabilities : ndarray of shape (n_texts, n_classes)
+    unknown : ndarray of int
+        Ascending row numbers.
+    """
     rows = [held.counter.count_one(text) for text in texts]
     probabilities = np.tile(held.vote.prior, (len(rows), 1))
-    known = [number for number, row in enumerate(rows) if has_known_word(held, row)]
-    unknown = np.setdiff1d(np.arange(len(rows)), known)
-    warn_about_empty_rows(unknown, "they get the class shares of the training.")
+    known = [number for number, row in enumerate(rows) if has_known_word(held.index.metric, *row)]
     if known:
         distances, ids = _nearest(held, [rows[number] for number in known], held.vote.n_neighbors, compiled)
         probabilities[known] = held.vote.probabilities(held.documents.codes_of(ids), distances)
-    return probabilities
+    return probabilities, np.setdiff1d(np.arange(len(rows)), known)
 
 
 def find_neighbors(held: Contents, text: str, k: int, *, compiled: bool) -> list[Neighbor]:
@@ -71,7 +98,7 @@ def find_neighbors(held: Contents, text: str, k: int, *, compiled: bool) -> list
     list of Neighbor
     """
     row = held.counter.count_one(text)
-    if not has_known_word(held, row):
+    if not has_known_word(held.index.metric, *row):
         warn_about_empty_rows(np.array([0]), "there are no neighbours.")
         return []
     distances, ids = _nearest(held, [row], k, compiled)
@@ -97,17 +124,28 @@ def explain_label(held: Contents, text: str, *, compiled: bool) -> PredictionExp
     from treewass.explain.predictions import deciding_words
 
     probabilities = class_probabilities(held, [text], compiled=compiled)[0]
-    ranked = np.argsort(-probabilities, kind="stable").tolist()
-    shares = tuple((held.classes[code], float(probabilities[code])) for code in ranked)
     row = held.counter.count_one(text)
-    if not has_known_word(held, row) or not len(held.index):
+    known = has_known_word(held.index.metric, *row) and len(held.index)
+    ids = _nearest(held, [row], _LOOKED_AT, compiled)[1][0] if known else np.empty(0, dtype=np.int64)
+    codes = held.documents.codes_of(ids)
+    ranked = _ranked(probabilities, codes)
+    shares = tuple((held.classes[code], float(probabilities[code])) for code in ranked)
+    if not known:
         return PredictionExplanation(shares[0][0], shares, ())
     neighbors = tuple(find_neighbors(held, text, held.vote.n_neighbors, compiled=compiled))
-    winners, rivals = _nearest_of_classes(held, row, ranked[:2], compiled)
-    if not (winners.shape[0] and rivals.shape[0]):
-        return PredictionExplanation(shares[0][0], shares, neighbors, shares[1][0])
-    support = deciding_words(held.index.metric, held.counter.count([text]), winners, rivals, held.counter.words)
+    winners, rivals = (_nearest_of_class(held, row, code, ids[codes == code]) for code in ranked[:2])
+    support: tuple[WordSupport, ...] = ()
+    if winners.shape[0] and rivals.shape[0]:
+        support = deciding_words(held.index.metric, held.counter.count([text]), winners, rivals, held.counter.words)
     return PredictionExplanation(shares[0][0], shares, neighbors, shares[1][0], support)
+
+
+def _ranked(probabilities: NDArray[np.float64], codes: NDArray[np.intp]) -> list[int]:
+    """Rank classes: the predicted one, then the others by probability, and by their nearest document where they tie."""
+    label = int(probabilities.argmax())
+    first = {code: place for place, code in reversed(list(enumerate(codes.tolist())))}
+    others = [code for code in range(probabilities.size) if code != label]
+    return [label, *sorted(others, key=lambda code: (-probabilities[code], first.get(code, codes.size)))]
 
 
 def describe_document(held: Contents, number: int, distance: float = 0.0) -> Neighbor:
@@ -141,20 +179,12 @@ def _nearest(
     return np.array([distances for distances, _ in found]), np.array([ids for _, ids in found])
 
 
-def _nearest_of_classes(held: Contents, row: _CountedText, codes: list[int], compiled: bool) -> list[csr_array]:
-    """Take the documents nearest to a query from each of some classes."""
-    for k in (_LOOKED_AT, len(held.index)):
-        ids = _nearest(held, [row], k, compiled)[1][0]
-        found = held.documents.codes_of(ids)
-        if all((found == code).sum() >= _COMPARED for code in codes):
-            break
-    return [documents_of(held.index, ids[found == code][:_COMPARED]) for code in codes]
-
-
-def has_known_word(held: Contents, row: _CountedText) -> bool:
-    """Tell whether a text, as ``count_one`` counts it, holds a word that has mass."""
-    factors = held.index.metric.scaled_masses
-    return any(weight * factors[:, word].min() > 0 for word, weight in zip(*row, strict=True))
+def _nearest_of_class(held: Contents, row: _CountedText, code: int, found: NDArray[np.int64]) -> csr_array:
+    """Take the documents of a class nearest to a query: of those found if they are enough, else of the whole class."""
+    if found.size < _COMPARED:
+        of_class = held.documents.ids[held.documents.codes == code]
+        found = nearest_documents(held.index, *row, _COMPARED, among=of_class)[1]
+    return documents_of(held.index, found[:_COMPARED])
 
 
 def _matrix(rows: list[_CountedText], n_words: int) -> csr_array:

@@ -107,6 +107,18 @@ class Contents:
     about: dict[str, Any] = field(default_factory=dict)
     evaluation: dict[str, Any] | None = None
 
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters of a `DocumentModel` that fits as this one was fitted, as far as they are known."""
+        return {
+            "learner": self.learner["name"] or self.learner["class"],
+            "vectorizer": self.counter,
+            "n_neighbors": self.vote.n_neighbors,
+            "vote": self.vote.kind,
+            "calibrate": self.vote.pool is not None,
+            "keep_texts": self.documents.texts is not None,
+            "random_state": self.learner["parameters"].get("random_state", 0),
+        }
+
     def changed(self, **changes: Any) -> Contents:
         """Return the model with some parts replaced."""
         return replace(self, **changes)

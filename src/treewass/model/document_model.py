@@ -35,9 +35,10 @@ class DocumentModel:
     learner : {"profile", "stw"} or estimator, default="profile"
         What learns the tree: the default learner, the paper's (needs the extra ``train``), or any unfitted
         transformer with a `metric_` after fitting.
-    vectorizer : None, CountVectorizer or TfidfVectorizer, default=None
+    vectorizer : None, CountVectorizer, TfidfVectorizer or TextCounter, default=None
         What a word is. None: lower case, Unicode words of one character and more, no stop words, no minimum
         frequency. Of scikit-learn's vectorisers the settings are taken; those that JSON cannot hold are refused.
+        A counter is what a loaded model has: a later fit takes its settings.
     n_neighbors, vote, calibrate
         As in `TreeWassersteinClassifier`.
     keep_texts : bool, default=True
@@ -302,14 +303,7 @@ class DocumentModel:
         from treewass.model.files import load_contents
 
         held = load_contents(folder, n_jobs=n_jobs)
-        model = cls(
-            learner=held.learner["name"] or held.learner["class"],
-            n_neighbors=held.vote.n_neighbors,
-            vote=held.vote.kind,
-            calibrate=held.vote.pool is not None,
-            keep_texts=held.documents.texts is not None,
-            n_jobs=n_jobs,
-        )
+        model = cls(**held.parameters(), n_jobs=n_jobs)
         model.contents_ = held
         model._compiled = compiled
         return model

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treewass.model.inputs import check_labels, check_texts
+from treewass.model.inputs import check_labels, check_texts, labels_like
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -81,6 +81,7 @@ class Evaluation:
         classes, confusion, n_train, rivals = (fields.get(n) if isinstance(fields, dict) else None for n in names)
         if (
             not isinstance(classes, list | tuple)
+            or not all(type(label) in (str, int) for label in classes)
             or not isinstance(confusion, list | tuple)
             or len(confusion) != len(classes)
             or not all(_is_row(row, len(classes)) for row in confusion)
@@ -99,6 +100,8 @@ def _is_row(row: Any, length: int) -> bool:
 def held_out_rows(labels: ArrayLike, test_size: float, random_state: int | None = 0) -> NDArray[np.intp]:
     """Choose documents to hold out, the same share of every class where that is possible.
 
+    The only document of a class is never held out, and fewer are where a class would lose its last one.
+
     Parameters
     ----------
     labels : array-like of shape (n_documents,)
@@ -111,6 +114,11 @@ def held_out_rows(labels: ArrayLike, test_size: float, random_state: int | None 
     ndarray of int
         Ascending row numbers.
 
+    Raises
+    ------
+    ValueError
+        If there are too few documents to hold some out.
+
     Examples
     --------
     >>> held_out_rows(["a", "b"] * 5, 0.4).size
@@ -121,14 +129,18 @@ def held_out_rows(labels: ArrayLike, test_size: float, random_state: int | None 
     values = np.asarray(labels)
     if not 0 < test_size < 1:
         raise ValueError(f"Expected test_size above 0 and below 1, got {test_size}.")
-    sizes = np.unique(values, return_counts=True)[1]
     n_test = int(np.ceil(test_size * values.size))
-    if n_test >= values.size:
-        raise ValueError(f"Expected documents to learn from, but {n_test} of {values.size} are held out.")
-    fits = sizes.min() >= 2 and n_test >= sizes.size and values.size - n_test >= sizes.size
-    _, rows = train_test_split(
-        np.arange(values.size), test_size=n_test, stratify=values if fits else None, random_state=random_state
-    )
+    _, codes, sizes = np.unique(values, return_inverse=True, return_counts=True)
+    several = np.flatnonzero(sizes[codes] > 1)
+    n_classes = np.unique(codes[several]).size
+    n_held_out = min(n_test, several.size - n_classes)
+    if n_test >= values.size or n_held_out < 1:
+        raise ValueError(
+            f"Expected documents of each class to learn from and others to hold out, but {n_test} of {values.size} are "
+            "too many: there are too few documents to hold some out. Hold out fewer, or none (--test-size 0)."
+        )
+    strata = codes[several] if n_held_out >= n_classes else None
+    _, rows = train_test_split(several, test_size=n_held_out, stratify=strata, random_state=random_state)
     return np.sort(rows)
 
 
@@ -162,8 +174,8 @@ def evaluate(
     from treewass.search.contents import documents_of
 
     held_texts = check_texts(texts)
-    truth = check_labels(labels, len(held_texts))
     contents = model.contents_
+    truth = labels_like(check_labels(labels, len(held_texts)), contents.classes)
     classes = np.unique(np.concatenate([model.classes_, truth]))
     predicted = model.predict(held_texts)
     confusion = np.zeros((classes.size, classes.size), dtype=int)

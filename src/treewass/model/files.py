@@ -77,16 +77,33 @@ def save_contents(folder: str | os.PathLike[str], held: Contents, *, replaces: s
         name = f"data-{uuid.uuid4().hex}"
         try:
             files = _write_data(path / name, held)
+            flush(path)  # the data folder's name, before a manifest names it
             _write_manifest(path, name, files)
         except BaseException:
-            shutil.rmtree(path / name, ignore_errors=True)
+            if not _is_named(path, name):
+                shutil.rmtree(path / name, ignore_errors=True)
             raise
         with temporary(path, "md") as card:
             card.write_text(model_card(held), encoding="utf-8")
             card.replace(path / _CARD)
-        for entry in path.iterdir():
-            if _DATA_NAME.fullmatch(entry.name) and entry.name != name:
-                shutil.rmtree(entry, ignore_errors=True)
+        _remove_left_overs(path, name)
+
+
+def _is_named(path: Path, name: str) -> bool:
+    """Tell whether the manifest on the disk names a data folder: then the folder is the model."""
+    try:
+        return _own_manifest(path).get("data") == name
+    except ValueError:
+        return False
+
+
+def _remove_left_overs(path: Path, name: str) -> None:
+    """Remove what earlier and killed saves left, all but the data folder of a name."""
+    for entry in path.iterdir():
+        if _DATA_NAME.fullmatch(entry.name) and entry.name != name:
+            shutil.rmtree(entry, ignore_errors=True)
+        elif _LEFT_OVER.fullmatch(entry.name):
+            entry.unlink(missing_ok=True)
 
 
 def _write_manifest(path: Path, name: str, files: dict[str, Any]) -> None:

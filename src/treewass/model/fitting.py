@@ -13,6 +13,7 @@ import numpy as np
 import treewass
 from treewass.documents.texts import Texts
 from treewass.model.contents import Contents, Documents
+from treewass.model.inputs import labels_like
 from treewass.model.settings import describe_learner, make_learner
 from treewass.model.vectorizers import make_counter
 from treewass.search.contents import documents_of, moved_index
@@ -69,9 +70,7 @@ def with_documents(
     held: Contents, texts: list[str], labels: NDArray[Any], titles: list[str] | None
 ) -> tuple[Contents, NDArray[np.int64]]:
     """Add documents without learning from them; return the model and their ids."""
-    known = np.array(held.classes)
-    if labels.size and labels.dtype.kind != known.dtype.kind:
-        raise ValueError(f"Expected labels such as {held.classes[0]!r}, got {labels.tolist()[0]!r}.")
+    known, labels = np.array(held.classes), labels_like(labels, held.classes)
     new = np.setdiff1d(labels, known)
     if new.size:
         raise ValueError(
@@ -97,9 +96,7 @@ def updated_contents(
     from scipy.sparse import vstack
 
     held = model._fitted()
-    old = np.array(held.classes)[held.documents.codes]
-    if labels.size and labels.dtype.kind != old.dtype.kind:
-        raise ValueError(f"Expected labels such as {held.classes[0]!r}, got {labels.tolist()[0]!r}.")
+    old, labels = np.array(held.classes)[held.documents.codes], labels_like(labels, held.classes)
     counter = held.counter.widened(texts)
     before = documents_of(held.index)
     before.resize((before.shape[0], len(counter.words)))
@@ -118,6 +115,7 @@ def updated_contents(
         classes=tuple(classifier.classes_.tolist()),
         documents=renumbered.joined(ids, codes[old.size :], texts, titles),
         vote=classifier.neighbor_vote_,
+        learner=describe_learner(learner),
         history=_history(classifier.learner_),
         about=_stamp(held.about),
         evaluation=None,

@@ -13,7 +13,7 @@ from treewass.documents.histograms import first_few
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["check_documents", "check_labels", "check_query", "check_texts"]
+__all__ = ["check_documents", "check_labels", "check_query", "check_texts", "labels_like"]
 
 
 def check_documents(
@@ -34,6 +34,8 @@ def check_texts(texts: Any) -> list[str]:
     ------
     TypeError
         For a single text, and for anything that is no text.
+    ValueError
+        For texts that UTF-8 cannot hold.
 
     Examples
     --------
@@ -57,7 +59,26 @@ def check_texts(texts: Any) -> list[str]:
             f"Expected texts as str, but row(s) {first_few(wrong)} are not: row {wrong[0]} is "
             f"{type(checked[wrong[0]]).__name__}."
         )
+    _refuse_halves(checked, "texts")
     return [str(text) for text in checked]
+
+
+def _refuse_halves(texts: Sequence[str], name: str) -> None:
+    """Refuse halves of surrogate pairs, which no file can hold: before learning, not when the model is saved."""
+    wrong = np.array([row for row, text in enumerate(texts) if not _is_whole(text)])
+    if wrong.size:
+        raise ValueError(
+            f"Expected {name} of whole characters, but row(s) {first_few(wrong)} hold halves of surrogate pairs. "
+            "Decode them as what they are, or with errors='replace'."
+        )
+
+
+def _is_whole(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def check_query(text: Any) -> str:
@@ -98,4 +119,30 @@ def check_labels(labels: ArrayLike, count: int) -> NDArray[Any]:
         raise TypeError(f"Expected labels that are all str or all int, got {' and '.join(kinds)}.")
     if kinds == ["int"] and not all(-(2**63) <= value < 2**63 for value in values):
         raise ValueError("Expected labels that fit 64 bits.")
+    if kinds == ["str"]:
+        _refuse_halves(values, "labels")
+        with_nul = np.array([row for row, value in enumerate(values) if "\0" in value])
+        if with_nul.size:
+            raise ValueError(f"Expected labels without NUL characters, but row(s) {first_few(with_nul)} have some.")
     return np.array(values, dtype=np.int64 if kinds == ["int"] else np.str_)
+
+
+def labels_like(labels: NDArray[Any], classes: Sequence[Any]) -> NDArray[Any]:
+    """Demand labels of the kind, str or int, that a model has; no labels at all are of either kind.
+
+    Raises
+    ------
+    ValueError
+        For labels of the other kind.
+
+    Examples
+    --------
+    >>> labels_like(np.array(["1"]), (1, 2))
+    Traceback (most recent call last):
+        ...
+    ValueError: Expected labels such as 1, got '1'.
+    """
+    known = np.array(classes)
+    if labels.size and labels.dtype.kind != known.dtype.kind:
+        raise ValueError(f"Expected labels such as {classes[0]!r}, got {labels.tolist()[0]!r}.")
+    return labels if labels.size else known[:0]

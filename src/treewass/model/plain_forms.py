@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["contents_from", "documents_arrays", "dump_json", "parse_json", "settings_of", "text_arrays"]
 
+_TINIEST, _TINIEST_SHARE = 1e-300, 1e-15  # a temperature, and a class's share of the training, are above
+_LARGEST_WEIGHT = 1e6  # of a vote in a pool; fitted ones are 10 at most
+
 
 def dump_json(value: Any) -> str:
     """Write JSON for files: Unicode as it is, no infinities."""
@@ -34,8 +38,11 @@ def parse_json(text: str, name: str) -> Any:
     def refuse(constant: str) -> NoReturn:
         raise ValueError(f"{constant} is no number")
 
+    def finite(digits: str) -> float:
+        return value if math.isfinite(value := float(digits)) else refuse(digits[:20])
+
     try:
-        return json.loads(text, parse_constant=refuse)
+        return json.loads(text, parse_constant=refuse, parse_float=finite)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"Expected JSON in {name}, which cannot be read: {error}.") from error
 
@@ -129,6 +136,7 @@ def _classes(classes: Any) -> tuple[Any, ...]:
     kinds = {type(label) for label in classes}
     _demand(kinds in ({str}, {int}), "classes that are all strings or all integers")
     _demand(all(one < other for one, other in pairwise(classes)), "classes in ascending order")
+    _demand(kinds == {str} or -(2**63) <= classes[0] <= classes[-1] < 2**63, "classes that fit 64 bits")
     return tuple(classes)
 
 
@@ -171,16 +179,21 @@ def _vote(fields: dict[str, Any], n_classes: int) -> NeighborVote:
     _demand(kind in VOTES, f"a vote among {', '.join(VOTES)}, got {kind!r}")
     _demand(type(n_neighbors) is int and n_neighbors >= 1, f"n_neighbors of at least 1, got {n_neighbors!r}")
     prior = np.array(_numbers(fields.get("prior"), n_classes, "prior"))
-    _demand(bool((prior > 0).all()) and abs(prior.sum() - 1) < 1e-6, "class shares above 0 that add up to one")
+    _demand(bool((prior > _TINIEST_SHARE).all()) and abs(prior.sum() - 1) < 1e-6, "class shares that add up to one")
     (temperature,) = _numbers([fields.get("temperature")], 1, "temperature")
-    _demand(temperature > 0, f"a temperature above 0, got {temperature}")
+    _demand(_TINIEST < temperature < 1 / _TINIEST, f"a temperature above 0, got {temperature}")
     if pool is None:
         return NeighborVote(str(kind), int(n_neighbors or 1), prior, temperature)
     _demand(isinstance(pool, dict) and kind == "distance", "a pool of distance votes")
     temperatures = _numbers(pool.get("temperatures"), None, "temperatures")
     weights = _numbers(pool.get("weights"), len(temperatures), "weights")
     (prior_weight,) = _numbers([pool.get("prior_weight")], 1, "prior_weight")
-    _demand(min(temperatures, default=0) > 0 and min(weights) >= 0 and prior_weight >= 0, "a sound pool of votes")
+    _demand(
+        all(_TINIEST < value < 1 / _TINIEST for value in temperatures)
+        and all(0 <= value <= _LARGEST_WEIGHT for value in [*weights, prior_weight])
+        and temperatures,
+        f"a pool of votes with temperatures above 0 and weights from 0 to {_LARGEST_WEIGHT:g}",
+    )
     pooled = PooledVote(prior, tuple(temperatures), tuple(weights), prior_weight)
     return NeighborVote(str(kind), int(n_neighbors or 1), prior, temperature, pooled)
 
@@ -198,9 +211,11 @@ def _history(records: Any) -> tuple[dict[str, Any], ...]:
 
 
 def _numbers(values: Any, count: int | None, name: str) -> list[float]:
-    sound = isinstance(values, list) and all(type(value) in (int, float) and math.isfinite(value) for value in values)
+    largest = sys.float_info.max
+    sound = isinstance(values, list) and all(type(v) in (int, float) and -largest <= v <= largest for v in values)
     _demand(
-        sound and count in (None, len(values)), f"finite numbers as {name}, {count or 'any'} of them, got {values!r}"
+        sound and count in (None, len(values)),
+        f"finite numbers as {name}, {count or 'any'} of them, got {values!r:.60}",
     )
     return [float(value) for value in values]
 

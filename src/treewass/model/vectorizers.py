@@ -19,6 +19,8 @@ __all__ = ["DEFAULT_PATTERN", "SklearnCounter", "TextCounter", "WordCounter", "m
 
 DEFAULT_PATTERN = r"(?u)\b\w+\b"  # Unicode words of one character and more
 _KINDS = ("CountVectorizer", "TfidfVectorizer")
+_DTYPES = ("int32", "int64", "uint32", "uint64", "float32", "float64")
+_LARGEST_IDF = 1e6  # that of a word in one of n documents is below 2 + log(n)
 # What `WordCounter` can do as well, without scikit-learn: these parameters as they are, any pattern and lower case.
 _PLAIN = {
     "input": "content", "strip_accents": None, "preprocessor": None, "tokenizer": None, "stop_words": None,
@@ -158,8 +160,7 @@ class SklearnCounter:
     ) -> None:
         if kind not in _KINDS:
             raise ValueError(f"Expected the kind of a vectoriser as one of {', '.join(_KINDS)}, got {kind!r}.")
-        if idf is not None and len(idf) != len(words):
-            raise ValueError(f"Expected an inverse document frequency for each of {len(words)} words, got {len(idf)}.")
+        _check_parameters(parameters)
         self.kind = kind
         self.parameters = parameters
         self.words = tuple(words)
@@ -219,7 +220,7 @@ def make_counter(vectorizer: Any) -> TextCounter:
 
     Parameters
     ----------
-    vectorizer : None, CountVectorizer or TfidfVectorizer
+    vectorizer : None, CountVectorizer, TfidfVectorizer or TextCounter
         Settings are taken; what it was fitted on does not matter.
 
     Raises
@@ -229,6 +230,8 @@ def make_counter(vectorizer: Any) -> TextCounter:
     """
     if vectorizer is None:
         return WordCounter()
+    if isinstance(vectorizer, WordCounter | SklearnCounter):
+        return vectorizer
     kind = type(vectorizer).__name__
     if kind not in _KINDS:
         raise TypeError(
@@ -238,8 +241,6 @@ def make_counter(vectorizer: Any) -> TextCounter:
     parameters = portable_parameters(vectorizer, f"this {kind}")
     if kind == "CountVectorizer" and all(repr(parameters[name]) == repr(value) for name, value in _PLAIN.items()):
         return WordCounter(parameters["token_pattern"], parameters["lowercase"])
-    if parameters["input"] != "content":
-        raise ValueError(f'Expected a vectoriser of texts, input="content", got input={parameters["input"]!r}.')
     return SklearnCounter(kind, parameters)
 
 
@@ -251,20 +252,45 @@ def restore_counter(settings: dict[str, Any], words: Sequence[str]) -> TextCount
     ValueError
         If they describe none.
     """
-    kind = settings.get("kind")
-    if kind != "words":
-        parameters, idf = settings.get("parameters"), settings.get("idf")
-        if not isinstance(parameters, dict) or not (idf is None or isinstance(idf, list)):
-            raise ValueError(
-                f"Expected the parameters of a vectoriser, got {parameters!r} and idf {type(idf).__name__}."
-            )
-        counter = SklearnCounter(str(kind), parameters, words, idf)
-        try:
-            counter.count([""])
-        except TypeError as error:
-            raise ValueError(f"Expected parameters of {kind}: {error}.") from error
-        return counter
+    if settings.get("kind") != "words":
+        return _restore_sklearn(settings, words)
     pattern, lowercase = settings.get("token_pattern"), settings.get("lowercase")
     if not isinstance(pattern, str) or not isinstance(lowercase, bool):
         raise ValueError(f"Expected a token_pattern and lowercase, got {pattern!r} and {lowercase!r}.")
     return WordCounter(pattern, lowercase, words)
+
+
+def _restore_sklearn(settings: dict[str, Any], words: Sequence[str]) -> SklearnCounter:
+    """Make the counter that `settings` describes, and try it."""
+    kind, parameters, idf = (settings.get(name) for name in ("kind", "parameters", "idf"))
+    if not isinstance(parameters, dict):
+        raise ValueError(f"Expected the parameters of a vectoriser, got {parameters!r}.")
+    counter = SklearnCounter(str(kind), parameters, words, _idf(idf, len(words)))
+    if (idf is not None) != (kind == "TfidfVectorizer" and bool(parameters.get("use_idf", True))):
+        raise ValueError("Expected inverse document frequencies for a TfidfVectorizer with use_idf, and for it alone.")
+    try:
+        counter.count(["", "Some words, to try it."])
+    except (TypeError, ValueError, AttributeError, LookupError, OverflowError, re.error) as error:
+        raise ValueError(f"Expected parameters of {kind}: {error}.") from error
+    return counter
+
+
+def _check_parameters(parameters: dict[str, Any]) -> None:
+    """Demand a vectoriser of texts that counts in real numbers."""
+    if parameters.get("input", "content") != "content":
+        raise ValueError(f'Expected a vectoriser of texts, input="content", got input={parameters["input"]!r}.')
+    dtype = parameters.get("dtype", "int64")
+    if not isinstance(dtype, str) or dtype not in _DTYPES:
+        raise ValueError(f"Expected dtype as one of {', '.join(_DTYPES)}, got {dtype!r}.")
+
+
+def _idf(idf: Any, count: int) -> list[float] | None:
+    """Demand an inverse document frequency a word, if there are any."""
+    if idf is None:
+        return None
+    if not isinstance(idf, list) or len(idf) != count:
+        raise ValueError(f"Expected an inverse document frequency for each of {count} words.")
+    wrong = [value for value in idf if type(value) not in (int, float) or not 0 <= value <= _LARGEST_IDF]
+    if wrong:
+        raise ValueError(f"Expected inverse document frequencies from 0 to {_LARGEST_IDF:g}, got {wrong[:5]}.")
+    return [float(value) for value in idf]

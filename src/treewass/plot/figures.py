@@ -76,8 +76,8 @@ def confusion(evaluation: Evaluation, *, ax: Axes | None = None) -> Axes:
     image = ax.imshow(shares, cmap="Blues", vmin=0, vmax=1)
     ax.figure.colorbar(image, ax=ax, label="share of the class", fraction=0.046)
     names = [str(label) for label in evaluation.classes]
-    ax.set_xticks(range(n_classes), names, rotation=60, ha="right", rotation_mode="anchor")
-    ax.set_yticks(range(n_classes), names)
+    ax.set_xticks(range(n_classes), names, rotation=60, ha="right", rotation_mode="anchor", parse_math=False)
+    ax.set_yticks(range(n_classes), names, parse_math=False)
     ax.set_xlabel("predicted")
     ax.set_ylabel("true")
     if n_classes <= _MOST_NUMBERS:

@@ -62,7 +62,7 @@ def plan(explanation: Explanation, *, max_words: int = 14, ax: Axes | None = Non
             middle = above = max((low + high) / 2, above + _LINE)
             ax.plot([place, place], [low, high], color="#3c4043", linewidth=3, solid_capstyle="butt")
             shift = -0.02 if place == 0 else 0.02
-            ax.text(place + shift, middle, name.replace("$", r"\$"), ha=alignment, va="center", fontsize=9)
+            ax.text(place + shift, middle, name, ha=alignment, va="center", fontsize=9, parse_math=False)
     ax.set_title(
         f"distance {explanation.distance:.4g}, {100 * explanation.shared_mass:.0f} % of the mass stays", fontsize=10
     )

@@ -193,8 +193,8 @@ def _draw_branches(ax: Axes, part: _Part, right: int, n_classes: int) -> None:
 
 
 def _draw_label(ax: Axes, row: _Part, right: int, outline: TreeOutline) -> None:
-    text = ax.text(right + 0.04 * right, row.height, row.label.replace("$", r"\$"), va="center", fontsize=9)
+    text = ax.text(right + 0.04 * right, row.height, row.label, va="center", fontsize=9, parse_math=False)
     ax.annotate(
-        f"  {outline.classes[row.code]} {100 * row.share:.0f} %".replace("$", r"\$"), xy=(1, 0.5), xycoords=text,
+        f"  {outline.classes[row.code]} {100 * row.share:.0f} %", xy=(1, 0.5), xycoords=text, parse_math=False,
         va="center", fontsize=8, color=share_color(row.code, row.share, len(outline.classes)), fontweight="bold",
     )  # fmt: skip

@@ -126,7 +126,7 @@ def find_oddities(model: DocumentModel, *, max_documents: int = 20_000) -> Findi
     """
     held = model.contents_
     ids = held.index.ids
-    chosen = ids[:: max(1, -(-ids.size // max_documents))]
+    chosen = ids[np.linspace(0, ids.size - 1, min(ids.size, max_documents)).astype(np.intp)]
     distances, neighbors, rows = _other_documents(model, chosen, held.vote.n_neighbors)
     true = held.documents.codes_of(rows)
     probabilities = held.vote.probabilities(held.documents.codes_of(neighbors), distances)

@@ -47,7 +47,7 @@ def render_page(report: Report) -> str:
         report=report,
         held=held,
         evaluation=report.evaluation,
-        colors={label: class_color(code) for code, label in enumerate(held.classes)},
+        colors={label: class_color(code) for code, label in enumerate(report.outline.classes)},  # as in the tree
         class_errors=report.evaluation.class_errors(),
         samples=[(sample, list(_pieces(sample))) for sample in report.samples],
         duplicates=report.oddities.duplicates[:_MOST_LISTED],

@@ -16,7 +16,7 @@ from treewass.model.answers import explain_label
 from treewass.model.evaluation import Evaluation
 from treewass.model.fitting import without_documents
 from treewass.report.findings import Findings, find_oddities
-from treewass.saving import temporary
+from treewass.saving import check_folder, replacing
 from treewass.search.contents import documents_of
 from treewass.search.embedding import mass_units
 
@@ -72,7 +72,7 @@ class Report:
         The learned tree.
     telling : dict
         The words that tell most about each class, most telling first.
-    findings : Findings
+    oddities : Findings
         Near-duplicates and doubtful labels.
     samples : tuple of Sample
         Documents with their explanations.
@@ -101,10 +101,10 @@ class Report:
             The file; replaced if it is there.
         """
         target = Path(path)
+        check_folder(target)
         page = self.html()
-        with temporary(target.parent, "html") as new:
+        with replacing(target) as new:
             new.write_text(page, encoding="utf-8")
-            new.replace(target)
 
     def findings(self) -> dict[str, Any]:
         """Return the figures that matter as what JSON can hold."""

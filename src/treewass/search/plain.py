@@ -22,13 +22,18 @@ if TYPE_CHECKING:
 
     from treewass.search.index import TreeIndex
 
-__all__ = ["embed_document", "nearest_documents"]
+__all__ = ["embed_document", "has_known_word", "nearest_documents"]
 
 _WHOLE = 1 << MASS_BITS
 
 
 def nearest_documents(
-    index: TreeIndex, words: Sequence[int], weights: Sequence[float], k: int
+    index: TreeIndex,
+    words: Sequence[int],
+    weights: Sequence[float],
+    k: int,
+    *,
+    among: NDArray[np.int64] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Find the k nearest documents of one query, exactly as `TreeIndex.search` does.
 
@@ -42,6 +47,8 @@ def nearest_documents(
         Their counts, each above 0.
     k : int
         Neighbours, at least 1.
+    among : ndarray of int64, optional
+        Ids of the only documents to consider; all by default.
 
     Returns
     -------
@@ -62,11 +69,38 @@ def nearest_documents(
     """
     query = embed_document(index.metric, words, weights)
     found: list[tuple[int, int]] = []  # of minus distance and minus id, the worst first
-    for segment in index._snapshot.segments if query else ():
-        _offer_segment(index.metric, segment, query, k, found)
+    for segment in index._snapshot.segments if has_known_word(index.metric, words, weights) else ():
+        positions = segment.searchable
+        if among is not None:
+            positions = positions[np.isin(segment.ids[positions], among)]
+        _offer_segment(index.metric, segment, positions, query, k, found)
     ranked = sorted((-distance, -number) for distance, number in found)
     distances = np.array([distance for distance, _ in ranked], dtype=np.int64)
     return np.ldexp(distances, -index.metric.fraction_bits), np.array([number for _, number in ranked], dtype=np.int64)
+
+
+def has_known_word(metric: TreeMetric, words: Sequence[int], weights: Sequence[float]) -> bool:
+    """Tell whether a document has mass to move, be it only to places without a length.
+
+    Parameters
+    ----------
+    metric : TreeMetric
+        Trees and word masses.
+    words : sequence of int
+        The document's words.
+    weights : sequence of float
+        Their counts.
+
+    Examples
+    --------
+    >>> from treewass import TreeMetric
+    >>> from treewass.trees import star_tree
+    >>> metric = TreeMetric(star_tree(2), masses=[1, 0])
+    >>> has_known_word(metric, [0, 1], [1.0, 1.0]), has_known_word(metric, [1], [1.0])
+    (True, False)
+    """
+    factors = metric.scaled_masses
+    return any(weight * factors[:, word].min() > 0 for word, weight in zip(words, weights, strict=True))
 
 
 def embed_document(metric: TreeMetric, words: Sequence[int], weights: Sequence[float]) -> dict[int, int]:
@@ -84,7 +118,8 @@ def embed_document(metric: TreeMetric, words: Sequence[int], weights: Sequence[f
     Returns
     -------
     dict of int to int
-        The value of each feature that is not zero; empty for a document without a known word.
+        The value of each feature that is not zero; empty for a document without a known word, and for one whose words
+        all lie at the root.
 
     Examples
     --------
@@ -124,13 +159,16 @@ def _share_mass(words: Sequence[int], weights: list[float]) -> list[tuple[int, i
 
 
 def _offer_segment(
-    metric: TreeMetric, segment: Segment, query: dict[int, int], k: int, found: list[tuple[int, int]]
+    metric: TreeMetric,
+    segment: Segment,
+    positions: NDArray[np.intp],
+    query: dict[int, int],
+    k: int,
+    found: list[tuple[int, int]],
 ) -> None:
-    """Offer every document of a segment that may be among the k nearest."""
+    """Offer every document of a segment, of those at some positions, that may be among the k nearest."""
     norm = sum(query.values())
-    keys = _keys(segment, query)
-    positions = segment.searchable
-    keys = keys[positions]
+    keys = _keys(segment, query)[positions]
     slack = len(query) << (segment.shift + 1) if segment.is_narrow else 0
     if keys.size > k:
         near = np.flatnonzero(keys <= np.partition(keys, k - 1)[k - 1] + slack)

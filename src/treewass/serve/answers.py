@@ -15,10 +15,10 @@ from treewass.model.answers import (
     describe_document,
     explain_label,
     find_neighbors,
-    has_known_word,
 )
 from treewass.model.contents import Contents
 from treewass.search.contents import documents_of
+from treewass.search.plain import has_known_word
 from treewass.serve.highlights import cut, near_words, pair_weights, pieces, top_words
 from treewass.serve.schemas import (
     Comparison,
@@ -46,7 +46,7 @@ _MOST_MOVES = 100
 
 def is_known(held: Contents, text: str) -> bool:
     """Tell whether a text holds a word that the model knows."""
-    return has_known_word(held, held.counter.count_one(text))
+    return has_known_word(held.index.metric, *held.counter.count_one(text))
 
 
 def search_texts(held: Contents, texts: Sequence[str], k: int, highlight: bool) -> list[SearchResult]:
@@ -137,7 +137,7 @@ def compare(held: Contents, first: str | int, second: str | int) -> Comparison:
     counts = []
     for place, document in (("first", first), ("second", second)):
         row = documents_of(held.index, [document]) if isinstance(document, int) else held.counter.count([document])
-        if not has_known_word(held, (row.indices.tolist(), row.data.tolist())):
+        if not has_known_word(held.index.metric, row.indices.tolist(), row.data.tolist()):
             raise ValueError(f"Expected a known word in the {place} document, but there is none: it has no distance.")
         counts.append(row)
     explanation = explain_pair(held.index.metric, counts[0], counts[1], held.counter.words)
