@@ -33,15 +33,19 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_every_method_gives_a_row_a_split(folder):
-    rows = list(bench_accuracy(["pets"], list(METHODS), data=folder))
-    assert len(rows) == 2 * len(METHODS)
+QUICK = [name for name in METHODS if not name.startswith(("stw", "swmd"))]
+
+
+@pytest.mark.parametrize("methods", [QUICK, pytest.param(list(METHODS), marks=pytest.mark.slow)])
+def test_every_method_gives_a_row_a_split(folder, methods):
+    rows = list(bench_accuracy(["pets"], methods, data=folder))
+    assert len(rows) == 2 * len(methods)
     for row in rows:
         assert row.measures["error_percent"] < 30
         assert 0 <= row.measures["macro_f1"] <= 1
         assert (row.measures["log_loss"] is None) == (row.case["method"] == "svm")
     means = mean_rows(rows)
-    assert [row.measures["splits"] for row in means] == [2] * len(METHODS)
+    assert [row.measures["splits"] for row in means] == [2] * len(methods)
 
 
 def test_finished_rows_are_not_measured_again(folder, tmp_path):
