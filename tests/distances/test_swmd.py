@@ -83,7 +83,7 @@ def test_result_does_not_depend_on_threads(case, fitted):
 
 
 def test_result_and_checkpoints_do_not_depend_on_threads_of_linear_algebra(tmp_path):
-    X, y, vectors = topics(n_documents=60, n_words=500, n_dimensions=80, length=30)
+    X, y, vectors = topics(n_documents=300, n_words=2000, n_dimensions=100, length=30)
     mover = SupervisedWordMover(vectors, **QUICK | {"max_iter": 2})
     with threadpool_limits(limits=2):
         both = clone(mover).fit(X, y)
@@ -239,6 +239,7 @@ def test_words_and_documents_without_a_vector(case):
         ({"held_out": 1.0}, "held_out from zero to below one"),
         ({"word_vectors": np.eye(3)}, "one word vector for each of the 60 columns"),
         ({"word_vectors": np.full((60, 2), np.nan)}, "finite word_vectors"),
+        ({"word_vectors": np.full((60, 2), 1e-160)}, "word_vectors whose squares do not vanish.*none above 1e-160"),
     ],
 )
 def test_bad_parameters_are_refused(parameters, message, case):

@@ -31,6 +31,7 @@ _LEAST = {"n_components": 1, "n_neighbors": 1, "neighborhood": 2, "batch_size": 
 _POSITIVE = ("learning_rate", "regularisation", "tolerance")
 _MOST_HELD_OUT, _SAVE_EVERY, _MOST_TRANSPORT = 100, 10, 1000
 _SCALE_ROWS, _SCALE_ROWS_A_CLASS = 64, 4  # documents that choose the scale of the start
+_SMALLEST = 1e-140  # of the largest number of all vectors
 _NAME = "SupervisedWordMover"
 
 
@@ -195,6 +196,11 @@ class SupervisedWordMover(WordMoverClassifier):
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             given = svd_vectors(counts, n_dimensions=self.n_components or counts.shape[1], random_state=seed)
         self._vectors, self._covered = check_vectors(given, caller=_NAME)
+        if 0 < abs(self._vectors).max() < _SMALLEST:
+            raise ValueError(
+                f"{_NAME} expects word_vectors whose squares do not vanish, with a number of at least {_SMALLEST:g} "
+                f"among them, got none above {abs(self._vectors).max():.3g}. Scale them up."
+            )
         if len(self._vectors) != counts.shape[1]:
             raise ValueError(
                 f"{_NAME} expects one word vector for each of the {counts.shape[1]} columns of X, got "
