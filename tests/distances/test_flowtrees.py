@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
 from tests.distances.cases import topics
@@ -120,3 +121,10 @@ def test_stored_parts_are_resumed_and_those_of_other_work_refused(tmp_path, caps
     assert computed == [(16, 32)]
     with pytest.raises(ValueError, match="parts of the same work"):
         flowtree(X, X, word_vectors=vectors, store=tmp_path)
+
+
+def test_long_row_numbers_of_sparse_documents_are_accepted():
+    X, _, vectors = topics(n_documents=6)
+    sparse = csr_array(X)
+    sparse.indices, sparse.indptr = sparse.indices.astype(np.int64), sparse.indptr.astype(np.int64)
+    assert np.array_equal(flowtree(sparse, word_vectors=vectors), flowtree(X, word_vectors=vectors))

@@ -260,10 +260,10 @@ class Flowtree:
     def _rows(self, X: Any, name: str) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
         """Return documents as bounds, places of words in the walk, and whole masses."""
         masses = mass_units(self._whole, covered_histograms(X, self._covered, caller=_CALLER, name=name))
-        masses.indices = self._places[masses.indices]
+        masses.indices, masses.indptr = self._places[masses.indices], masses.indptr.astype(np.int32)
         masses.has_sorted_indices = False
         masses.sort_indices()
-        return masses.indptr.astype(np.int32), masses.indices.astype(np.int32), masses.data.astype(np.int64)
+        return masses.indptr, masses.indices, masses.data.astype(np.int64)
 
 
 def _costs_of_rows(arrays: list[NDArray[Any]], same: bool, start: int, stop: int) -> Arrays:
