@@ -13,7 +13,8 @@ from treewass.bench.rows import read_rows
 from treewass.cli import app
 from treewass.documents import AlignedVectors
 from treewass.documents.synthetic import make_documents
-from treewass.methods import DEFAULT_METHODS, KINDS, METHODS, Method, _compared, _neighbours, methods_markdown
+from treewass.method_builders import compared, neighbours
+from treewass.methods import DEFAULT_METHODS, KINDS, METHODS, Method, methods_markdown
 
 COUNTS, LABELS = make_documents(60, n_words=40, words_per_document=8, random_state=0)
 VECTORS = AlignedVectors(np.random.RandomState(0).normal(size=(40, 5)), np.ones(40, dtype=bool), ())
@@ -39,9 +40,9 @@ def test_tree_metrics_run_on_the_search_engine():
 
 
 def test_an_estimator_compared_pair_by_pair_answers_as_on_the_engine():
-    compared = _compared("treewass.learners.quadtree:QuadtreeWasserstein", max_depth=5)(VECTORS)
-    engine = _neighbours("treewass.learners.quadtree:QuadtreeWasserstein", max_depth=5)(VECTORS)
-    answers = [model.fit(COUNTS, LABELS).predict_proba(COUNTS) for model in (compared, engine)]
+    slow = compared("treewass.learners.quadtree:QuadtreeWasserstein", max_depth=5)(VECTORS)
+    engine = neighbours("treewass.learners.quadtree:QuadtreeWasserstein", max_depth=5)(VECTORS)
+    answers = [model.fit(COUNTS, LABELS).predict_proba(COUNTS) for model in (slow, engine)]
     assert np.array_equal(*answers)
 
 

@@ -6,10 +6,11 @@ before it is built.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
+
+from treewass.method_builders import Build, compared, linear, neighbours, searched, with_vectors
 
 __all__ = ["DEFAULT_METHODS", "KINDS", "METHODS", "Method", "methods_markdown"]
 
@@ -17,7 +18,6 @@ KINDS = ("tree metric", "distance", "linear model")
 NEEDS = ("labels", "vectors", "POT", "torch")
 _FALLBACK, _CALIBRATED = "fall-back, k=19", "distance, k=19, calibrated"
 _SEARCH = "O(s d) to embed, then the index"
-Build = Callable[..., Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,59 +81,9 @@ class Method:
         return self.build(vectors)
 
 
-def _load(place: str) -> Any:
-    """Import a name given as ``module:name``."""
-    module, name = place.split(":")
-    return getattr(import_module(module), name)
-
-
-def _neighbours(metric: str | None = None, vote: str = "fallback", **settings: Any) -> Build:
-    """Classify on the search engine: by the name of a metric, or by a transformer given as ``module:class``."""
-
-    def build(vectors: Any) -> Any:
-        chosen: Any = metric
-        if metric is not None and ":" in metric:
-            given = settings if vectors is None else {**settings, "word_vectors": vectors}
-            chosen = _load(metric)(**given)
-        return _load("treewass.classify.classifier:TreeWassersteinClassifier")(chosen, vote=vote)
-
-    return build
-
-
-def _compared(distance: str, **settings: Any) -> Build:
-    """Classify by a function ``f(X, Y, word_vectors=…)`` or an estimator with ``pairwise``, as ``module:name``."""
-
-    def build(vectors: Any) -> Any:
-        chosen, given = _load(distance), settings
-        if isinstance(chosen, type):
-            chosen, given = chosen(word_vectors=vectors, **settings), {}
-        compared = _load("treewass.classify.compared:ComparedNeighbors")
-        return compared(distance=chosen, word_vectors=vectors, settings=given)
-
-    return build
-
-
-def _searched(search: str, **settings: Any) -> Build:
-    """Classify by a function that finds neighbours without all distances, given as ``module:function``."""
-
-    def build(vectors: Any) -> Any:
-        compared = _load("treewass.classify.compared:ComparedNeighbors")
-        return compared(search=_load(search), word_vectors=vectors, settings=settings)
-
-    return build
-
-
-def _with_vectors(classifier: str) -> Build:
-    """Build a classifier that takes word vectors itself, given as ``module:class``."""
-    return lambda vectors: _load(classifier)(word_vectors=vectors)
-
-
-def _linear(kind: str) -> Build:
-    return lambda _: _load("treewass.bench.linear_models:TunedLinear")(kind)
-
-
 _PROFILE = "treewass.learners.profile:ProfileTreeWasserstein"
 _QUADTREE = "treewass.learners.quadtree:QuadtreeWasserstein"
+_FITTED = "treewass.learners.fitted_lengths:FittedLengths"
 _SLICED = "treewass.learners.sliced:TreeSlicedWasserstein"
 _SUPERVISED = "treewass.learners.stw:SupervisedTreeWasserstein"
 _STAR = "O(s) to embed, then the index"
@@ -144,13 +94,23 @@ def _word_mover(title: str, configuration: str, build: Build, complexity: str, c
     return Method(title, "distance", _FALLBACK, configuration, build, ("vectors", *needs), complexity, citation)
 
 
+def _constrained(iterations: int) -> Method:
+    return _word_mover(
+        f"ACT-{iterations}",
+        f"act(iterations={iterations})",
+        compared("treewass.distances.constrained:act", iterations=iterations),
+        "O(s) a row of a table",
+        "Atasu & Mittelholzer 2019",
+    )
+
+
 def _sliced(n_trees: int) -> Method:
     return Method(
         f"TSW-{n_trees}",
         "tree metric",
         _FALLBACK,
         f"TreeSlicedWasserstein(n_trees={n_trees})",
-        _neighbours(_SLICED, n_trees=n_trees),
+        neighbours(_SLICED, n_trees=n_trees),
         ("vectors",),
         _SEARCH if n_trees == 1 else f"{n_trees} × TSW-1",
         "Le et al. 2019",
@@ -159,12 +119,12 @@ def _sliced(n_trees: int) -> Method:
 
 def _profile(title: str, vote: str, configuration: str, metric: str | None = _PROFILE, **settings: Any) -> Method:
     rule = _CALIBRATED if vote == "distance" else _FALLBACK
-    build = _neighbours(metric, vote, **settings)
+    build = neighbours(metric, vote, **settings)
     return Method(title, "tree metric", rule, configuration, build, ("labels",), _SEARCH, "this library")
 
 
 def _supervised(title: str, configuration: str, **settings: Any) -> Method:
-    build = _neighbours(_SUPERVISED, **settings)
+    build = neighbours(_SUPERVISED, **settings)
     return Method(title, "tree metric", _FALLBACK, configuration, build, ("labels",), _SEARCH, "Takezawa et al. 2021")
 
 
@@ -197,10 +157,20 @@ METHODS: dict[str, Method] = {
         "tree metric",
         _FALLBACK,
         "QuadtreeWasserstein()",
-        _neighbours(_QUADTREE),
+        neighbours(_QUADTREE),
         ("vectors",),
         _SEARCH,
         "Indyk & Thaper 2003; Backurs et al. 2020",
+    ),
+    "quadtree-fitted": Method(
+        "Quadtree, lengths fitted",
+        "tree metric",
+        _FALLBACK,
+        "FittedLengths(QuadtreeWasserstein())",
+        neighbours(_FITTED),
+        ("vectors", "POT"),
+        _SEARCH,
+        "Yamada et al. 2022",
     ),
     "tsw-1": _sliced(1),
     "tsw-5": _sliced(5),
@@ -210,7 +180,7 @@ METHODS: dict[str, Method] = {
         "distance",
         _FALLBACK,
         "flowtree on a quadtree",
-        _compared("treewass.distances.flowtrees:flowtree"),
+        compared("treewass.distances.flowtrees:flowtree"),
         ("vectors",),
         "O(s) for the flow, O(s d) for its cost",
         "Backurs et al. 2020",
@@ -218,7 +188,7 @@ METHODS: dict[str, Method] = {
     "wmd": _word_mover(
         "WMD",
         "wmd_neighbors: exact, by prefetch and prune",
-        _searched("treewass.distances.word_mover_search:wmd_neighbors"),
+        searched("treewass.distances.word_mover_search:wmd_neighbors"),
         "O(s³ log s), for few pairs",
         "Kusner et al. 2015",
         "POT",
@@ -226,31 +196,26 @@ METHODS: dict[str, Method] = {
     "wmd-sinkhorn": _word_mover(
         "WMD (Sinkhorn)",
         "sinkhorn()",
-        _compared("treewass.distances.entropic:sinkhorn"),
+        compared("treewass.distances.entropic:sinkhorn"),
         "O(s²) an iteration",
         "Cuturi 2013",
     ),
     "rwmd": _word_mover(
-        "RWMD", "rwmd()", _compared("treewass.distances.relaxed:rwmd"), "O(s) a row of a table", "Kusner et al. 2015"
+        "RWMD", "rwmd()", compared("treewass.distances.relaxed:rwmd"), "O(s) a row of a table", "Kusner et al. 2015"
     ),
-    "act-1": _word_mover(
-        "ACT-1",
-        "act(iterations=1)",
-        _compared("treewass.distances.constrained:act", iterations=1),
-        "O(s) a row of a table",
-        "Atasu & Mittelholzer 2019",
-    ),
+    "act-1": _constrained(1),
+    "act-3": _constrained(3),
     "centroid": _word_mover(
         "word centroids",
         "centroid_distance()",
-        _compared("treewass.distances.centroid:centroid_distance"),
+        compared("treewass.distances.centroid:centroid_distance"),
         "O(d)",
         "Kusner et al. 2015",
     ),
     "swmd": _word_mover(
         "S-WMD",
         "SupervisedWordMover()",
-        _with_vectors("treewass.distances.swmd:SupervisedWordMover"),
+        with_vectors("treewass.distances.swmd:SupervisedWordMover"),
         "that of WMD",
         "Huang et al. 2016",
         "labels",
@@ -261,7 +226,7 @@ METHODS: dict[str, Method] = {
         "tree metric",
         _FALLBACK,
         "TreeWassersteinClassifier('bow')",
-        _neighbours("bow"),
+        neighbours("bow"),
         (),
         _STAR,
         "bag of words",
@@ -271,7 +236,7 @@ METHODS: dict[str, Method] = {
         "tree metric",
         _FALLBACK,
         "TreeWassersteinClassifier('tfidf')",
-        _neighbours("tfidf"),
+        neighbours("tfidf"),
         (),
         _STAR,
         "Spärck Jones 1972",
@@ -281,7 +246,7 @@ METHODS: dict[str, Method] = {
         "tree metric",
         _CALIBRATED,
         "TreeWassersteinClassifier('tfidf')",
-        _neighbours("tfidf", "distance"),
+        neighbours("tfidf", "distance"),
         (),
         _STAR,
         "Spärck Jones 1972",
@@ -291,7 +256,7 @@ METHODS: dict[str, Method] = {
         "linear model",
         "none",
         "LinearSVC on sublinear TF-IDF, C of (0.1, 0.3, 1.0, 3.0, 10.0) by 5-fold accuracy",
-        _linear("svm"),
+        linear("svm"),
         ("labels",),
         "O(s) a class",
         "scikit-learn",
@@ -301,7 +266,7 @@ METHODS: dict[str, Method] = {
         "linear model",
         "none",
         "LogisticRegression on sublinear TF-IDF, C of (3.0, 10.0, 30.0, 100.0, 300.0) by 3-fold log-loss",
-        _linear("logistic"),
+        linear("logistic"),
         ("labels",),
         "O(s) a class",
         "scikit-learn",

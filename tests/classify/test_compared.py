@@ -5,7 +5,7 @@ from sklearn.base import BaseEstimator, clone
 from treewass import EmptyDocumentWarning
 from treewass.classify import ComparedNeighbors, fallback_vote
 from treewass.distances import flowtree, wmd, wmd_neighbors
-from treewass.documents import AlignedVectors
+from treewass.documents import AlignedVectors, svd_vectors
 from treewass.documents.synthetic import make_documents
 
 COUNTS, LABELS = make_documents(60, n_words=40, words_per_document=6, random_state=0)
@@ -74,6 +74,12 @@ def test_documents_without_a_vector_get_the_prior_and_are_no_neighbours():
 def test_bad_parameters_are_refused(settings, message):
     with pytest.raises(ValueError, match=message):
         ComparedNeighbors(**{"distance": flowtree, "word_vectors": VECTORS} | settings).fit(COUNTS, LABELS)
+
+
+def test_vectors_are_made_from_the_documents_by_default():
+    plain = ComparedNeighbors(distance=flowtree, n_neighbors=5).fit(COUNTS, LABELS)
+    given = ComparedNeighbors(distance=flowtree, word_vectors=svd_vectors(COUNTS), n_neighbors=5).fit(COUNTS, LABELS)
+    assert np.array_equal(plain.predict_proba(COUNTS), given.predict_proba(COUNTS))
 
 
 def test_a_search_answers_as_all_distances_do():

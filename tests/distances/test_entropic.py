@@ -84,3 +84,10 @@ def test_is_symmetric_and_does_not_depend_on_threads_or_batches(monkeypatch):
 def test_settings_out_of_range_are_refused(name, value):
     with pytest.raises(ValueError, match=f"sinkhorn expects {name}"):
         sinkhorn([[1]], word_vectors=[[0.0]], **{name: value})
+
+
+@pytest.mark.parametrize("cost", ["euclidean", "squared"])
+def test_a_penalty_that_vanishes_beside_the_costs_is_refused(cost):
+    vectors = [[0.0], [1e10], [3e10]]
+    with pytest.raises(ValueError, match=r"at least 1e-300 times the largest cost.*got 1e-305"):
+        sinkhorn([[1, 1, 0]], [[0, 1, 1]], word_vectors=vectors, cost=cost, regularisation=1e-305)

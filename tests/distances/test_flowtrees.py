@@ -4,11 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
+from tests.distances.cases import topics
 from tests.strategies import documents, trees
 from treewass import TreeMetric
-from treewass.distances import flowtree, flowtree_flows
+from treewass.distances import flowtree, flowtree_flows, flowtrees
 from treewass.documents import AlignedVectors
 from treewass.trees import quadtree
 
@@ -97,3 +99,32 @@ def test_wrong_numbers_of_rows_and_words_are_refused():
         flowtree_flows([[1, 0], [0, 1]], [[1, 0]], word_vectors=[[0.0], [1.0]])
     with pytest.raises(ValueError, match=r"tree over 2 words.*got 3"):
         flowtree([[1, 0]], word_vectors=[[0.0], [1.0]], tree=quadtree([[0.0], [1.0], [2.0]]))
+
+
+def test_stored_parts_are_resumed_and_those_of_other_work_refused(tmp_path, capsys, monkeypatch):
+    X, _, vectors = topics(n_documents=40)
+    expected = flowtree(X, word_vectors=vectors)
+    assert np.array_equal(flowtree(X, word_vectors=vectors, store=tmp_path, verbose=True), expected)
+    assert "flowtree, documents" in capsys.readouterr().err
+    parts = sorted(tmp_path.glob("*.safetensors"))
+    assert len(parts) == 3
+    parts[1].unlink()
+    computed = []
+
+    def watched(arrays, same, start, stop):
+        computed.append((start, stop))
+        return compute(arrays, same, start, stop)
+
+    compute = flowtrees._costs_of_rows
+    monkeypatch.setattr(flowtrees, "_costs_of_rows", watched)
+    assert np.array_equal(flowtree(X, word_vectors=vectors, store=tmp_path, n_jobs=2), expected)
+    assert computed == [(16, 32)]
+    with pytest.raises(ValueError, match="parts of the same work"):
+        flowtree(X, X, word_vectors=vectors, store=tmp_path)
+
+
+def test_long_row_numbers_of_sparse_documents_are_accepted():
+    X, _, vectors = topics(n_documents=6)
+    sparse = csr_array(X)
+    sparse.indices, sparse.indptr = sparse.indices.astype(np.int64), sparse.indptr.astype(np.int64)
+    assert np.array_equal(flowtree(sparse, word_vectors=vectors), flowtree(X, word_vectors=vectors))

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from treewass.distances import act, centroid_distance, flowtree, rwmd, wmd
 from treewass.distances.inputs import check_vectors, covered_histograms
 from treewass.documents.word_vectors import AlignedVectors, WordVectors
 
@@ -26,6 +27,21 @@ def test_vectors_in_an_order_of_their_own_are_refused():
 def test_numbers_that_are_not_finite_are_refused_with_their_rows(bad):
     with pytest.raises(ValueError, match=r"2 of 4 words \(rows 1, 3\).*align"):
         check_vectors([[0.0], [bad], [1.0], [bad]], caller="wmd")
+
+
+@pytest.mark.parametrize("huge", [1e150, -1e160, 1e300])
+def test_numbers_whose_squares_overflow_are_refused_with_their_rows(huge):
+    with pytest.raises(ValueError, match=r"larger ones for 1 of 3 words \(rows 1\)\. Scale them down"):
+        check_vectors([[0.0, 0.0], [0.0, huge], [1.0, 1.0]], caller="wmd")
+
+
+@pytest.mark.parametrize("cost", ["euclidean", "squared"])
+@pytest.mark.parametrize("distance", [wmd, rwmd, act, centroid_distance])
+def test_the_largest_vectors_have_finite_distances(distance, cost):
+    vectors = np.random.RandomState(0).choice([-1.0, 1.0], size=(6, 4)) * 1e150 / 2
+    X = np.random.RandomState(1).poisson(1.0, size=(5, 6)) + np.eye(5, 6)
+    assert np.isfinite(distance(X, word_vectors=vectors, cost=cost)).all()
+    assert np.isfinite(flowtree(X, word_vectors=vectors)).all()
 
 
 @pytest.mark.parametrize("shape", [(3,), (0, 2), (3, 0), (1, 2, 3)])

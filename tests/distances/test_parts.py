@@ -123,3 +123,14 @@ def test_the_bar_goes_to_standard_error(capsys):
     printed = capsys.readouterr()
     assert not printed.out
     assert "2/2" in printed.err
+
+
+@pytest.mark.parametrize("exchanged", [{"other": np.zeros((2, 3))}, {"distances": np.zeros((2, 4))}])
+def test_a_part_with_other_arrays_is_refused(exchanged, tmp_path):
+    def work(start, stop):
+        return {"distances": np.zeros((stop - start, 3))}
+
+    store = PartStore(tmp_path / "parts", "same", 2)
+    store.save(2, exchanged)
+    with pytest.raises(ValueError, match=r"those from rows 2 on differ from the first"):
+        compute_in_parts(work, 6, block=2, n_jobs=1, processes=False, progress=lambda _: None, store=store)

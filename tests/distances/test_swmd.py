@@ -1,17 +1,20 @@
 import json
 import logging
+from copy import copy
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from threadpoolctl import threadpool_limits
 
 from tests.distances.cases import full_wmd, topics
 from treewass import EmptyDocumentWarning
 from treewass.bench.datasets import load_set
 from treewass.classify.votes import fallback_vote
-from treewass.distances import SupervisedWordMover, SwmdRecord, wmd, wmd_neighbors
+from treewass.distances import SupervisedWordMover, SwmdRecord, swmd, swmd_neighbors, wmd, wmd_neighbors
+from treewass.distances.swmd_start import scaled_start
 from treewass.documents.word_vectors import AlignedVectors, read_word_vectors
 
 QUICK = {"max_iter": 12, "batch_size": 8, "neighborhood": 10, "n_neighbors": 5}
@@ -79,6 +82,68 @@ def test_result_does_not_depend_on_threads(case, fitted):
     assert np.array_equal(both.word_weights_, fitted.word_weights_)
 
 
+def test_result_and_checkpoints_do_not_depend_on_threads_of_linear_algebra(tmp_path):
+    X, y, vectors = topics(n_documents=300, n_words=2000, n_dimensions=100, length=30)
+    mover = SupervisedWordMover(vectors, **QUICK | {"max_iter": 2})
+    with threadpool_limits(limits=2):
+        both = clone(mover).fit(X, y)
+        distances = both.pairwise(X[:5])
+    with threadpool_limits(limits=1):
+        one = clone(mover).fit(X, y)
+        assert np.array_equal(one.linear_map_, both.linear_map_)
+        assert np.array_equal(one.word_weights_, both.word_weights_)
+        assert np.array_equal(one.pairwise(X[:5]), distances)
+
+
+def test_a_checkpoint_is_known_by_its_inputs(case, tmp_path):
+    X, y, vectors = case
+    options = QUICK | {"max_iter": 10, "checkpoint": tmp_path / "training"}
+    SupervisedWordMover(vectors, **options).fit(X, y)
+    for other in ({"random_state": 1}, {"n_components": 3}, {"word_vectors": vectors * 2}):
+        with pytest.raises(ValueError, match="the same documents with the same settings"):
+            SupervisedWordMover(**{"word_vectors": vectors} | options | other).fit(X, y)
+
+
+def test_a_checkpoint_that_has_gone_further_is_refused(case, tmp_path):
+    X, y, vectors = case
+    mover = SupervisedWordMover(vectors, checkpoint=tmp_path / "training", **QUICK).fit(X, y)
+    with pytest.raises(ValueError, match=r"at most 5 steps in .*got one of 10\. Raise max_iter"):
+        mover.set_params(max_iter=5).fit(X, y)
+
+
+@pytest.mark.parametrize("n_neighbors", [0, -1, 2.5])
+def test_numbers_of_neighbours_that_are_none_are_refused(case, fitted, n_neighbors):
+    with pytest.raises(ValueError, match=f"n_neighbors as an integer of at least 1, got {n_neighbors}"):
+        fitted.kneighbors(case[0], n_neighbors)
+
+
+def test_distances_are_stored_and_use_the_jobs_of_the_constructor(case, fitted, tmp_path, monkeypatch):
+    X, seen = case[0], []
+    expected = fitted.pairwise(X[:6], store=tmp_path / "parts")
+    assert np.array_equal(expected, fitted.pairwise(X[:6]))
+    assert (tmp_path / "parts" / "parts.json").exists()
+    monkeypatch.setattr(swmd_neighbors, "pairwise_wmd", lambda *_, n_jobs, **__: seen.append(n_jobs))
+    both = copy(fitted).set_params(n_jobs=2)
+    both.pairwise(X)
+    both.pairwise(X, n_jobs=1)
+    assert seen == [2, 1]
+
+
+def test_many_classes_have_neighbours_of_their_own_for_the_scale_of_the_start(monkeypatch):
+    """However small a batch is: some of the documents that choose it have neighbours of their class and of others."""
+    X, y, vectors = topics(n_documents=160, n_classes=40, n_words=80, length=6)
+    seen = []
+
+    def watched(documents, metric, rows, *settings):
+        seen.append(documents.labels[rows])
+        return scaled_start(documents, metric, rows, *settings)
+
+    monkeypatch.setattr(swmd, "scaled_start", watched)
+    SupervisedWordMover(vectors, **QUICK | {"max_iter": 0}).fit(X, y)
+    assert seen[0].size == 144  # all that are not held out
+    assert np.bincount(seen[0]).max() > 1
+
+
 def test_history_and_callback_tell_the_steps(case, fitted):
     X, y, vectors = case
     seen = []
@@ -132,6 +197,12 @@ def test_training_resumes_to_the_bit(case, tmp_path):
 def test_damaged_checkpoints_are_refused(case, tmp_path):
     X, y, vectors = case
     mover = SupervisedWordMover(vectors, checkpoint=tmp_path, **QUICK).fit(X, y)
+    manifest = tmp_path / "checkpoint.json"
+    whole = json.loads(manifest.read_text())
+    manifest.write_text(json.dumps({name: value for name, value in whole.items() if name != "best_loss"}))
+    with pytest.raises(ValueError, match="whole checkpoint"):
+        mover.fit(X, y)
+    manifest.write_text(json.dumps(whole))
     next(tmp_path.glob("*.safetensors")).unlink()
     with pytest.raises(ValueError, match="whole checkpoint"):
         mover.fit(X, y)
@@ -168,6 +239,7 @@ def test_words_and_documents_without_a_vector(case):
         ({"held_out": 1.0}, "held_out from zero to below one"),
         ({"word_vectors": np.eye(3)}, "one word vector for each of the 60 columns"),
         ({"word_vectors": np.full((60, 2), np.nan)}, "finite word_vectors"),
+        ({"word_vectors": np.full((60, 2), 1e-160)}, "word_vectors whose squares do not vanish.*none above 1e-160"),
     ],
 )
 def test_bad_parameters_are_refused(parameters, message, case):

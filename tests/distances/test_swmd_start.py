@@ -2,7 +2,13 @@ import numpy as np
 import pytest
 
 from tests.distances.cases import each_pair, topics, word_costs
-from treewass.distances.swmd_loss import LabelledDocuments, SwmdMetric, TransportSettings
+from treewass.distances.swmd_loss import (
+    LabelledDocuments,
+    SwmdMetric,
+    TransportSettings,
+    batch_distances,
+    nearest_centroids,
+)
 from treewass.distances.swmd_start import mean_cost, scaled_start, start_metric
 from treewass.documents.histograms import check_counts
 
@@ -49,3 +55,13 @@ def test_equal_documents_give_a_start_too():
     scaled, regularisation = scaled_start(documents, start, np.arange(4), 3, TransportSettings(0.1, 0.01, 100), None)
     assert np.isfinite(scaled.linear_map).all()
     assert regularisation > 0
+
+
+def test_without_neighbours_to_choose_by_the_median_distance_becomes_one(documents):
+    settings = TransportSettings(0.1, 0.01, 100)
+    alone = LabelledDocuments(documents.counts, np.arange(30), documents.vectors)
+    start = start_metric(documents, np.arange(30), 2, seed=0)
+    scaled, regularisation = scaled_start(alone, start, np.arange(30), 29, settings, None)
+    neighbors = nearest_centroids(alone, scaled, np.arange(30), np.arange(30), 29)
+    solving = TransportSettings(regularisation, 0.01, 100)
+    assert np.median(batch_distances(alone, scaled, np.arange(30), neighbors, solving)) == pytest.approx(1.0)

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from treewass.distances import wmd
 from treewass.distances.transport import transport_cost
 
 
@@ -31,3 +32,14 @@ def test_an_unsolved_problem_is_an_error(monkeypatch):
     costs = np.random.RandomState(0).rand(30, 30)
     with pytest.raises(ValueError, match=r"POT can solve, but for 30 × 30 words"):
         transport_cost(np.ones(30) / 30, np.ones(30) / 30, costs, caller="test")
+
+
+@pytest.mark.parametrize("cost", ["euclidean", "squared"])
+@pytest.mark.parametrize("exponent", [-199, -60, -27, 27, 60, 199])
+def test_distances_scale_with_the_vectors(cost, exponent):
+    """From 1e-60 to 1e60; points stand in the order of their bits, so that sums may be rounded differently."""
+    random_state = np.random.RandomState(0)
+    X, vectors = random_state.poisson(1.0, size=(5, 12)) + np.eye(5, 12), random_state.normal(size=(12, 3))
+    found = wmd(X, word_vectors=np.ldexp(vectors, exponent), cost=cost)
+    expected = np.ldexp(wmd(X, word_vectors=vectors, cost=cost), exponent * (2 if cost == "squared" else 1))
+    assert found == pytest.approx(expected, rel=1e-12, abs=0.0)

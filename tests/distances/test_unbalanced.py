@@ -133,3 +133,12 @@ def test_bad_prices_are_refused(price, error, message):
 def test_masses_that_overflow_are_refused():
     with pytest.raises(ValueError, match="rows 0 overflow"):
         unbalanced_distance(TreeMetric(star_tree(2)), [[1e308, 1e308]], creation=1, destruction=1)
+
+
+@pytest.mark.parametrize(("scale", "price", "length"), [(1e200, 1e200, 1.0), (1e200, 1.0, 1e120), (1.0, 1.7e308, 1.0)])
+def test_costs_that_overflow_are_refused(scale, price, length):
+    metric = TreeMetric(star_tree(3).scaled(length))
+    with pytest.raises(ValueError, match=r"rows 1 of Y overflow\. Scale"):
+        unbalanced_distance(
+            metric, [[0.0, 0, 0]], np.array([[0.0, 0, 0], [1, 1, 1]]) * scale, creation=price, destruction=price
+        )

@@ -87,3 +87,10 @@ def test_pruned_equals_unpruned_on_real_documents(name, data_folder):
     pruned, full = (wmd_neighbors(test[:8], train[:1500], prune=prune, **options) for prune in (True, False))
     assert np.array_equal(pruned[1], full[1])
     assert np.array_equal(pruned[0], full[0])
+
+
+def test_no_queries_have_no_neighbours_in_as_many_columns():
+    Y, _, vectors = topics(n_documents=6)
+    distances, rows = wmd_neighbors(Y[:0], Y, n_neighbors=3, word_vectors=vectors)
+    assert distances.shape == rows.shape == (0, 3)
+    assert wmd_neighbors(Y[:1], n_neighbors=3, word_vectors=vectors)[1].shape == (1, 0)

@@ -23,6 +23,15 @@ def test_dimensions_are_clipped_and_words_of_no_document_have_no_vector():
     assert vectors.missing == ("2",)
 
 
+def test_words_that_the_approximation_leaves_out_have_no_vector():
+    """One dimension holds the first topic; of the second only rounding is left, which has no direction."""
+    counts = np.array([[1, 1, 0, 0]] * 9 + [[0, 0, 1, 2]])
+    vectors = svd_vectors(counts, n_dimensions=1)
+    assert vectors.covered.tolist() == [True, True, False, False]
+    assert not vectors.vectors[2:].any()
+    assert svd_vectors(counts, n_dimensions=2).covered.all()
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_result_does_not_depend_on_threads(threads):
     counts, _ = make_documents(300, n_words=400, words_per_document=20, random_state=0)

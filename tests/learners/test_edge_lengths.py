@@ -58,6 +58,26 @@ def test_words_without_a_vector_are_left_out():
     assert np.array_equal(fitted.masses, metric.masses)
 
 
+def test_word_masses_count_once():
+    """Documents over weighted words are those with the weights in their counts."""
+    masses = np.random.RandomState(1).uniform(0.1, 5, size=50)
+    tree = QuadtreeWasserstein(word_vectors=VECTORS).fit(COUNTS).metric_.trees[0]
+    options = {"word_vectors": VECTORS, "n_word_pairs": 5000, "n_document_pairs": 50}
+    weighted = fit_edge_lengths(TreeMetric(tree, masses), COUNTS, **options)
+    plain = fit_edge_lengths(TreeMetric(tree), COUNTS.multiply(masses).tocsr(), **options)
+    assert weighted.trees[0].leaf_lengths == pytest.approx(plain.trees[0].leaf_lengths, rel=1e-9)
+    assert weighted.pairwise(COUNTS) == pytest.approx(plain.pairwise(COUNTS.multiply(masses).tocsr()), rel=1e-5)
+
+
+def test_tiny_vectors_give_the_same_lengths_smaller():
+    given = QuadtreeWasserstein(word_vectors=VECTORS).fit(COUNTS).metric_
+    options = {"n_word_pairs": 5000, "n_document_pairs": 50}
+    fitted, tiny = (
+        fit_edge_lengths(given, COUNTS, word_vectors=np.ldexp(VECTORS, exponent), **options) for exponent in (0, -60)
+    )
+    assert np.ldexp(tiny.trees[0].leaf_lengths, 60) == pytest.approx(fitted.trees[0].leaf_lengths, rel=1e-9)
+
+
 def test_equal_vectors_give_lengths_of_zero():
     fitted = fit_edge_lengths(TreeMetric(star_tree(2)), [[1, 0], [0, 1]], word_vectors=np.ones((2, 2)))
     assert not fitted.pairwise([[1, 0]], [[0, 1]]).any()

@@ -104,6 +104,24 @@ def test_equal_points_end_the_division():
     assert quadtree([[5.0]]).n_words == 1
 
 
+@pytest.mark.parametrize("convention", CONVENTIONS)
+@pytest.mark.parametrize("outlier", [1e3, 1e6, 1e12, 1e300])
+@pytest.mark.parametrize("depth", [2, 32, 50])
+def test_distinct_points_have_a_distance_however_far_an_outlier_is(convention, outlier, depth):
+    """Places in the cube are rounded to the same number then; points are not."""
+    random = np.random.RandomState(0)
+    close = np.concatenate([np.zeros((1, 2)), -np.zeros((1, 2)), random.normal(size=(5, 2)) * 1e-12])
+    vectors = np.concatenate([close, close[2:4], [[outlier, 0.0]]])
+    tree = quadtree(vectors, convention=convention, max_depth=depth)
+    words = np.arange(len(vectors))
+    along_tree = tree.word_distances(words[:, None], words)
+    equal = (vectors[:, None] == vectors[None]).all(axis=2)
+    assert not along_tree[equal].any()
+    assert (along_tree[~equal] > 0).all()
+    apart = np.hypot(*np.moveaxis(vectors[:, None] - vectors[None], 2, 0))
+    assert (apart <= math.sqrt(2) * along_tree * (1 + 1e-12)).all()
+
+
 def test_same_seed_same_tree_and_another_seed_another_shift():
     vectors = np.random.RandomState(0).normal(size=(40, 2))
     assert quadtree(vectors, random_state=1) == quadtree(vectors, random_state=np.random.RandomState(1))
@@ -117,6 +135,7 @@ def test_same_seed_same_tree_and_another_seed_another_shift():
         ({"vectors": np.zeros((0, 2))}, r"shape \(n_words, n_dimensions\)"),
         ({"vectors": [[0.0], [np.inf]]}, "finite vectors.*rows 1"),
         ({"vectors": [[-1.7e308], [1.7e308]]}, "extent fits a float64"),
+        ({"vectors": [[0.0], [8e307]]}, "extent fits a float64"),
         ({"vectors": [[0.0]], "convention": "other"}, "one of backurs, indyk-thaper, got 'other'"),
         ({"vectors": [[0.0]], "max_depth": 0}, "max_depth as an integer from 1 to 50, got 0"),
     ],

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from treewass.classify.votes import fallback_vote
 from treewass.distances.inputs import check_vectors
 from treewass.documents.histograms import warn_about_empty_rows
+from treewass.documents.latent_vectors import svd_vectors
 from treewass.learners.inputs import check_documents, check_labelled_documents, check_ranges, counts_tags
 
 if TYPE_CHECKING:
@@ -36,8 +37,9 @@ class ComparedNeighbors(ClassifierMixin, BaseEstimator):
         A function, such as `treewass.distances.flowtree`, called as ``distance(X, Y, word_vectors=…, **settings)``; or
         an unfitted estimator, which is cloned, fitted to the documents and labels, and asked for ``pairwise(X, Y)``.
         Both return the matrix of distances.
-    word_vectors : AlignedVectors or array-like of shape (n_words, n_dimensions)
-        The vector of each column of the counts. An estimator has its own; these say which words have one.
+    word_vectors : AlignedVectors or array-like of shape (n_words, n_dimensions), optional
+        The vector of each column of the counts. An estimator has its own; these say which words have one. By default
+        vectors are made from the training documents by `treewass.documents.svd_vectors`.
     settings : mapping, optional
         Passed to a function.
     n_neighbors : int, default=19
@@ -71,7 +73,7 @@ class ComparedNeighbors(ClassifierMixin, BaseEstimator):
         self,
         *,
         distance: Callable[..., NDArray[np.float64]] | BaseEstimator | None = None,
-        word_vectors: AlignedVectors | ArrayLike,
+        word_vectors: AlignedVectors | ArrayLike | None = None,
         settings: Mapping[str, Any] | None = None,
         n_neighbors: int = 19,
         search: Callable[..., tuple[NDArray[np.float64], NDArray[np.int64]]] | None = None,
@@ -103,18 +105,19 @@ class ComparedNeighbors(ClassifierMixin, BaseEstimator):
         counts, labels = check_labelled_documents(self, X, y)
         self.classes_, codes = np.unique(labels, return_inverse=True)
         self.class_prior_ = np.bincount(codes) / codes.size
-        _, self._covered = check_vectors(self.word_vectors, caller="ComparedNeighbors")
+        vectors = svd_vectors(counts) if self.word_vectors is None else self.word_vectors
+        _, self._covered = check_vectors(vectors, caller="ComparedNeighbors")
         known = self._known(counts, "they are never neighbours.")
         if not known.size:
             raise ValueError("Expected at least one document with a word that has a vector, got none.")
         self._documents, self._labels = counts[known], codes[known]
         self._compare: Callable[..., Any]
         if self.search is not None:
-            self._compare = partial(self.search, word_vectors=self.word_vectors, **(self.settings or {}))
+            self._compare = partial(self.search, word_vectors=vectors, **(self.settings or {}))
         elif hasattr(self.distance, "fit"):
             self._compare = clone(self.distance).fit(self._documents, labels[known]).pairwise
         elif self.distance is not None:
-            self._compare = partial(self.distance, word_vectors=self.word_vectors, **(self.settings or {}))
+            self._compare = partial(self.distance, word_vectors=vectors, **(self.settings or {}))
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:

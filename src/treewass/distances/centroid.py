@@ -26,7 +26,8 @@ def centroid_distance(X: Any, Y: Any = None, *, word_vectors: Any, cost: str = "
     Returns
     -------
     ndarray of shape (n_documents_X, n_documents_Y)
-        Symmetric where `Y` is `X`; exactly zero for equal documents.
+        Symmetric where `Y` is `X`; zero for documents whose histograms have the same bits, and up to rounding
+        for others that are equal.
 
     References
     ----------

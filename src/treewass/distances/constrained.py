@@ -50,7 +50,7 @@ def act(
     Returns
     -------
     ndarray of shape (n_documents_X, n_documents_Y)
-        Exactly zero for equal documents.
+        Zero for documents whose histograms have the same bits, and up to rounding for others that are equal.
 
     References
     ----------

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["sinkhorn"]
 
 _CHECK_EVERY = 10
+_LEAST_SHARE = 1e-300  # of the largest cost
 _CELLS = 2_000_000  # of the costs that are worked on at once
 
 
@@ -110,6 +111,11 @@ def _rows(
     distances, unfinished = np.zeros((stop - start, pairs.shape[1])), np.zeros(stop - start, dtype=np.int64)
     for row in range(start, stop):
         table = query_costs(pairs, row, squared)
+        if regularisation < _LEAST_SHARE * float(table.max()):
+            raise ValueError(
+                f"sinkhorn expects a regularisation of at least {_LEAST_SHARE:g} times the largest cost, which is "
+                f"{table.max():.3g}, got {regularisation!r}. Raise it, or scale the vectors down."
+            )
         masses = pairs.of_left(row)[1]
         columns = np.arange(row if pairs.same else 0, pairs.shape[1])
         for batch in _batches(pairs, columns, masses.size):

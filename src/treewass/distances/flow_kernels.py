@@ -165,6 +165,7 @@ def flow_costs(
 ) -> None:
     """Cost the flows of the rows from `start` to `stop` to all others, each pair once where both are the same.
 
+    The first row of `costs` is that of `start`; of two equal sets only what lies right of the diagonal is written.
     No two documents hold more than `most_words` words together, each word counted in both.
     """
     words, masses = np.empty(most_words, np.int32), np.empty(most_words, np.int64)
@@ -178,6 +179,4 @@ def flow_costs(
             cost = 0.0
             for flow in range(_match(minima, words, masses, count, depths, begins, flows)):
                 cost += flows[flow, 2] * _distance(vectors, flows[flow, 0], flows[flow, 1])
-            costs[row, other] = cost * _UNIT
-            if same:
-                costs[other, row] = costs[row, other]
+            costs[row - start, other] = cost * _UNIT

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from treewass.distances.inputs import check_vectors, covered_histograms
+from treewass.distances.parts import Arrays, PartStore, compute_in_parts, fingerprint, show_progress
 from treewass.search.embedding import MASS_BITS, mass_units
-from treewass.search.threads import run_in_blocks
 from treewass.trees.checks import frozen
 from treewass.trees.metric import TreeMetric
 from treewass.trees.quadtrees import quadtree
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Flowtree", "WordFlows", "flowtree", "flowtree_flows"]
 
 _CALLER = "flowtree"
+_ROWS_A_PART = 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,6 +62,8 @@ def flowtree(
     tree: Tree | None = None,
     random_state: int | np.random.RandomState | None = 0,
     n_jobs: int | None = None,
+    verbose: bool = False,
+    store: str | os.PathLike[str] | None = None,
 ) -> NDArray[np.float64]:
     """Compute Flowtree between each row of `X` and each row of `Y`: an upper bound of the word mover's distance.
 
@@ -78,6 +83,10 @@ def flowtree(
         Chooses the shift of the quadtree.
     n_jobs : int, optional
         Threads; -1 for all cores. The result does not depend on it.
+    verbose : bool, default=False
+        Whether to show a progress bar on standard error.
+    store : path-like, optional
+        A folder that keeps finished parts: the same call with the same folder resumes where an earlier one ended.
 
     Returns
     -------
@@ -99,7 +108,8 @@ def flowtree(
     >>> flowtree([[1, 1, 0]], [[0, 1, 1], [1, 0, 0]], word_vectors=vectors)
     array([[2.91547595, 2.5       ]])
     """
-    return Flowtree(word_vectors, tree=tree, random_state=random_state).pairwise(X, Y, n_jobs=n_jobs)
+    prepared = Flowtree(word_vectors, tree=tree, random_state=random_state)
+    return prepared.pairwise(X, Y, n_jobs=n_jobs, verbose=verbose, store=store)
 
 
 def flowtree_flows(
@@ -179,36 +189,42 @@ class Flowtree:
         self._places[self._words] = np.arange(words.size)
         self._whole = TreeMetric(star_tree(self._covered.size))
 
-    def pairwise(self, X: Any, Y: Any = None, *, n_jobs: int | None = None) -> NDArray[np.float64]:
+    def pairwise(
+        self,
+        X: Any,
+        Y: Any = None,
+        *,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+        store: str | os.PathLike[str] | None = None,
+    ) -> NDArray[np.float64]:
         """Compute what `flowtree` does.
 
         Parameters
         ----------
-        X, Y, n_jobs
+        X, Y, n_jobs, verbose, store
             As in `flowtree`.
 
         Returns
         -------
         ndarray of shape (n_documents_X, n_documents_Y)
         """
-        from treewass.distances.flow_kernels import flow_costs
-
         rows = self._rows(X, "X")
         others = rows if Y is None else self._rows(Y, "Y")
-        costs = np.zeros((rows[0].size - 1, others[0].size - 1))
-        if costs.size:
-            used = np.unique(np.concatenate([rows[1], others[1]]))  # their vectors fit a cache, where all would not
-            minima, vectors = _range_minima(_minima_between(self._minima, used)), self._vectors[used]
-            documents: list[NDArray[Any]] = []
-            for bounds, places, units in (rows, others):
-                documents += [bounds, np.searchsorted(used, places).astype(np.int32), units]
-            most_words = int(np.diff(rows[0]).max() + np.diff(others[0]).max())
-
-            def work(start: int, stop: int) -> None:
-                flow_costs(minima, vectors, *documents, most_words, start, stop, Y is None, costs)
-
-            run_in_blocks(work, len(costs), n_jobs, block=16)
-        return costs
+        shape = (rows[0].size - 1, others[0].size - 1)
+        if not all(shape):
+            return np.zeros(shape)
+        used = np.unique(np.concatenate([rows[1], others[1]]))  # their vectors fit a cache, where all would not
+        arrays: list[NDArray[Any]] = [_range_minima(_minima_between(self._minima, used)), self._vectors[used]]
+        for bounds, places, units in (rows, others):
+            arrays += [bounds, np.searchsorted(used, places).astype(np.int32), units]
+        identity = "" if store is None else fingerprint({"name": _CALLER, "same": Y is None}, *arrays)
+        kept = None if store is None else PartStore(store, identity, _ROWS_A_PART)
+        with show_progress("flowtree, documents", shape[0], verbose) as progress:
+            options: dict[str, Any] = {"n_jobs": n_jobs, "processes": False, "progress": progress, "store": kept}
+            work = partial(_costs_of_rows, arrays, Y is None)
+            costs = np.asarray(compute_in_parts(work, shape[0], block=_ROWS_A_PART, **options)["distances"])
+        return costs + costs.T if Y is None else costs
 
     def flows(self, x: Any, y: Any) -> WordFlows:
         """List what `flowtree_flows` does.
@@ -244,10 +260,21 @@ class Flowtree:
     def _rows(self, X: Any, name: str) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
         """Return documents as bounds, places of words in the walk, and whole masses."""
         masses = mass_units(self._whole, covered_histograms(X, self._covered, caller=_CALLER, name=name))
-        masses.indices = self._places[masses.indices]
+        masses.indices, masses.indptr = self._places[masses.indices], masses.indptr.astype(np.int32)
         masses.has_sorted_indices = False
         masses.sort_indices()
-        return masses.indptr.astype(np.int32), masses.indices.astype(np.int32), masses.data.astype(np.int64)
+        return masses.indptr, masses.indices, masses.data.astype(np.int64)
+
+
+def _costs_of_rows(arrays: list[NDArray[Any]], same: bool, start: int, stop: int) -> Arrays:
+    """Compute some rows; of two equal sets only what lies right of the diagonal."""
+    from treewass.distances.flow_kernels import flow_costs
+
+    bounds, others = arrays[2], arrays[5]
+    costs = np.zeros((stop - start, others.size - 1))
+    most_words = int(np.diff(bounds).max() + np.diff(others).max())
+    flow_costs(*arrays, most_words, start, stop, same, costs)
+    return {"distances": costs}
 
 
 def _range_minima(depths: NDArray[np.int32]) -> NDArray[np.int32]:

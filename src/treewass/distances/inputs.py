@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["check_vectors", "covered_histograms", "finite_vectors", "open_vectors"]
 
+_LARGEST = 1e150  # length of a vector
+
 
 def check_vectors(word_vectors: Any, *, caller: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Validate the vectors of a vocabulary.
@@ -37,7 +39,7 @@ def check_vectors(word_vectors: Any, *, caller: str) -> tuple[NDArray[np.float64
     Raises
     ------
     ValueError
-        For a wrong shape, or numbers that are NaN or infinite.
+        For a wrong shape, or numbers that are NaN, infinite or above 1e150 over the root of the dimensions.
     TypeError
         For values that are not real numbers, or vectors that are not in the order of a vocabulary.
 
@@ -84,7 +86,7 @@ def open_vectors(word_vectors: Any, *, caller: str) -> tuple[NDArray[Any], NDArr
 
 
 def finite_vectors(found: NDArray[Any], words: NDArray[np.intp], *, caller: str) -> NDArray[np.float64]:
-    """Take the vectors of some words, and refuse numbers that are NaN or infinite.
+    """Take the vectors of some words, and refuse numbers that are NaN, infinite, or so large that squares overflow.
 
     Parameters
     ----------
@@ -105,6 +107,13 @@ def finite_vectors(found: NDArray[Any], words: NDArray[np.intp], *, caller: str)
         raise ValueError(
             f"{caller} expects finite word_vectors, got NaN or infinity for {wrong.size} of {len(vectors)} words "
             f"(rows {first_few(wrong)}). Where words have no vector, pass those of WordVectors.align, which marks them."
+        )
+    most = _LARGEST / vectors.shape[1] ** 0.5
+    if max(vectors.max(initial=0.0), -vectors.min(initial=0.0)) > most:
+        large = words[(abs(vectors) > most).any(axis=1)]
+        raise ValueError(
+            f"{caller} expects word_vectors whose squared distances fit a float64, with numbers up to {most:.3g}, got "
+            f"larger ones for {large.size} of {len(vectors)} words (rows {first_few(large)}). Scale them down."
         )
     return vectors
 

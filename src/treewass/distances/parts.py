@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treewass.documents.histograms import first_few
 from treewass.saving import replacing
 from treewass.search.tensor_files import read_tensors, write_tensors
 from treewass.search.threads import count_threads, run_in_blocks
@@ -188,7 +189,22 @@ def compute_in_parts(
     else:
         run_in_blocks(compute, len(missing), n_jobs, block=1)
     names = parts[0] if spans else {}
+    _refuse_unlike(parts)
     return {name: np.concatenate([parts[start][name] for start, _ in spans]) for name in names}
+
+
+def _refuse_unlike(parts: Mapping[int, Arrays]) -> None:
+    """Demand arrays of the same names, kinds and widths in all parts; a stored file may have been exchanged."""
+    shapes = {
+        start: {name: (array.dtype, array.shape[1:]) for name, array in arrays.items()}
+        for start, arrays in parts.items()
+    }
+    unlike = [start for start in sorted(shapes) if shapes[start] != shapes[0]]
+    if unlike:
+        raise ValueError(
+            f"Expected the same arrays in all parts, but those from rows {first_few(np.array(unlike))} on differ from "
+            "the first. A file in the folder is damaged; remove the folder to start anew."
+        )
 
 
 @contextmanager

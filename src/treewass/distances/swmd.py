@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils import check_random_state
+from threadpoolctl import threadpool_limits
 
 from treewass.distances.inputs import check_vectors
 from treewass.distances.parts import fingerprint, show_progress
@@ -29,6 +30,8 @@ __all__ = ["SupervisedWordMover"]
 _LEAST = {"n_components": 1, "n_neighbors": 1, "neighborhood": 2, "batch_size": 1, "max_iter": 0}
 _POSITIVE = ("learning_rate", "regularisation", "tolerance")
 _MOST_HELD_OUT, _SAVE_EVERY, _MOST_TRANSPORT = 100, 10, 1000
+_SCALE_ROWS, _SCALE_ROWS_A_CLASS = 64, 4  # documents that choose the scale of the start
+_SMALLEST = 1e-140  # of the largest number of all vectors
 _NAME = "SupervisedWordMover"
 
 
@@ -178,7 +181,8 @@ class SupervisedWordMover(WordMoverClassifier):
             raise ValueError("Expected at least one document that holds a word with a vector, got none.")
         documents = LabelledDocuments(counts[self._rows], codes[self._rows], self._vectors)
         self._labels = codes
-        self._metric, self.history_ = self._learn(documents)
+        with threadpool_limits(limits=1):  # sums in one order, whatever the number of cores
+            self._metric, self.history_ = self._learn(documents)
         self._histograms = self._metric.histograms(documents.counts)
         self.linear_map_ = self._metric.linear_map
         self.word_weights_ = np.exp(self._metric.log_weights)
@@ -192,6 +196,11 @@ class SupervisedWordMover(WordMoverClassifier):
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             given = svd_vectors(counts, n_dimensions=self.n_components or counts.shape[1], random_state=seed)
         self._vectors, self._covered = check_vectors(given, caller=_NAME)
+        if 0 < abs(self._vectors).max() < _SMALLEST:
+            raise ValueError(
+                f"{_NAME} expects word_vectors whose squares do not vanish, with a number of at least {_SMALLEST:g} "
+                f"among them, got none above {abs(self._vectors).max():.3g}. Scale them up."
+            )
         if len(self._vectors) != counts.shape[1]:
             raise ValueError(
                 f"{_NAME} expects one word vector for each of the {counts.shape[1]} columns of X, got "
@@ -209,7 +218,7 @@ class SupervisedWordMover(WordMoverClassifier):
         held_out, rows = self._split(documents.labels, seed)
         transport = TransportSettings(self.regularisation, self.tolerance, _MOST_TRANSPORT)
         start = start_metric(documents, rows, n_components, seed)
-        some = rows[: 2 * self.batch_size]
+        some = rows[: max(_SCALE_ROWS, _SCALE_ROWS_A_CLASS * len(self.classes_))]
         metric, regularisation = scaled_start(documents, start, some, self.neighborhood, transport, self.n_jobs)
         settings = TrainingSettings(
             self.max_iter,
@@ -240,9 +249,14 @@ class SupervisedWordMover(WordMoverClassifier):
         settings: TrainingSettings,
     ) -> tuple[SwmdMetric, tuple[SwmdRecord, ...]]:
         """Train with a bar, a callback and checkpoints, where they are wanted."""
-        identity = self._fingerprint(documents, state) if self.checkpoint is not None else ""
+        identity = self._fingerprint(documents, settings.seed) if self.checkpoint is not None else ""
         if self.checkpoint is not None:
             state = load_checkpoint(self.checkpoint, identity) or state
+        if len(state.records) > self.max_iter:
+            raise ValueError(
+                f"Expected a checkpoint of at most {self.max_iter} steps in {self.checkpoint}, got one of "
+                f"{len(state.records)}. Raise max_iter, or choose another folder."
+            )
         with show_progress("steps", self.max_iter, self.verbose) as advance:
             advance(len(state.records))
 
@@ -256,10 +270,11 @@ class SupervisedWordMover(WordMoverClassifier):
             best = train(documents, state, rows, held_out, settings, report)
         return best, tuple(state.records)
 
-    def _fingerprint(self, documents: LabelledDocuments, state: SwmdState) -> str:
-        """Identify the training; the start is part of it, and with it everything that the start depends on."""
+    def _fingerprint(self, documents: LabelledDocuments, seed: int) -> str:
+        """Identify the training by all that it depends on, not by anything computed."""
         names = ("neighborhood", "batch_size", "learning_rate", "regularisation", "tolerance", "held_out")
         settings = {name: getattr(self, name) for name in names}
+        settings |= {"n_components": self.n_components, "seed": seed}
         counts = documents.counts
         arrays = (counts.indptr, counts.indices, counts.data, documents.labels, documents.vectors)
-        return fingerprint(settings, *arrays, state.metric.linear_map)
+        return fingerprint(settings, *arrays)

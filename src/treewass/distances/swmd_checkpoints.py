@@ -87,6 +87,6 @@ def load_checkpoint(folder: str | os.PathLike[str], identity: str) -> SwmdState 
         arrays = read_tensors(Path(folder) / Path(manifest["file"]).name, mmap=False)
         metrics = {name: SwmdMetric(*(arrays[f"{name}.{array}"] for array in _ARRAYS)) for name in _METRICS}
         records = [SwmdRecord(**record) for record in manifest["records"]]
+        return SwmdState(**metrics, best_loss=manifest["best_loss"], records=records)
     except (KeyError, TypeError, OSError, json.JSONDecodeError) as error:
         raise ValueError(f"Expected a whole checkpoint in {folder}, but it is damaged: {error!r}.") from error
-    return SwmdState(**metrics, best_loss=manifest["best_loss"], records=records)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
 
 from treewass.classify.votes import fallback_vote
 from treewass.distances.inputs import covered_histograms
@@ -47,7 +49,9 @@ class WordMoverClassifier(ClassifierMixin, BaseEstimator):
     _rows: NDArray[np.intp]  # their row numbers
     _labels: NDArray[np.intp]  # the class numbers of all rows
 
-    def pairwise(self, X: Any, Y: Any = None, *, n_jobs: int | None = None) -> NDArray[np.float64]:
+    def pairwise(
+        self, X: Any, Y: Any = None, *, n_jobs: int | None = None, store: str | os.PathLike[str] | None = None
+    ) -> NDArray[np.float64]:
         """Compute the exact learned distance between each row of `X` and each row of `Y`.
 
         Parameters
@@ -55,7 +59,9 @@ class WordMoverClassifier(ClassifierMixin, BaseEstimator):
         X, Y : sparse matrix or array-like of shape (n_documents, n_words)
             Counts or weights, each row with at least one word that has a vector; `Y` defaults to `X`.
         n_jobs : int, optional
-            Processes; -1 for all cores. The result does not depend on it.
+            Processes; -1 for all cores; that of the constructor by default. The result does not depend on it.
+        store : path-like, optional
+            A folder that keeps finished parts: the same call with the same folder resumes where an earlier one ended.
 
         Returns
         -------
@@ -64,7 +70,8 @@ class WordMoverClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         left = self._weighted(X, "X")
         pairs = self._pairs(left, left if Y is None else self._weighted(Y, "Y"))
-        return pairwise_wmd(pairs, True, caller=type(self).__name__, n_jobs=n_jobs, verbose=self.verbose)
+        options: dict[str, Any] = {"n_jobs": self.n_jobs if n_jobs is None else n_jobs, "verbose": self.verbose}
+        return pairwise_wmd(pairs, True, caller=type(self).__name__, store=store, **options)
 
     def kneighbors(
         self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
@@ -89,6 +96,8 @@ class WordMoverClassifier(ClassifierMixin, BaseEstimator):
             Row numbers of the training documents; ties in ascending order.
         """
         check_is_fitted(self)
+        if n_neighbors is not None and (not isinstance(n_neighbors, int | np.integer) or n_neighbors < 1):
+            raise ValueError(f"Expected n_neighbors as an integer of at least 1, got {n_neighbors!r}.")
         left = self._histograms if X is None else self._weighted(X, "X")
         distances, rows = self._search(left, self.n_neighbors if n_neighbors is None else n_neighbors)
         return (distances, rows) if return_distance else rows
@@ -144,7 +153,9 @@ class WordMoverClassifier(ClassifierMixin, BaseEstimator):
         return self._metric.histograms(covered_histograms(counts, self._covered, caller=type(self).__name__, name=name))
 
     def _pairs(self, left: csr_array, right: csr_array) -> DocumentPairs:
-        return pair_histograms(left, right, self._metric.points(self._vectors))
+        with threadpool_limits(limits=1):  # sums in one order, whatever the number of cores
+            points = self._metric.points(self._vectors)
+        return pair_histograms(left, right, points)
 
     def _search(self, left: csr_array, n_neighbors: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Find the nearest training documents; the training documents themselves find others."""

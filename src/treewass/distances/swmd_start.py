@@ -94,6 +94,9 @@ def scaled_start(
 ) -> tuple[SwmdMetric, float]:
     """Choose the scale of the linear map for which the loss of some documents is least.
 
+    Where no document has neighbours both of its class and of others, nothing can be chosen: the median distance
+    becomes one.
+
     Parameters
     ----------
     documents : LabelledDocuments
@@ -125,6 +128,7 @@ def scaled_start(
     if typical <= 0.0:
         return metric, regularisation
     same = documents.labels[neighbors] == documents.labels[rows][:, None]
-    losses = [mean_loss(distances * (scale / typical), same) for scale in _SCALES]
-    scale = float(_SCALES[int(np.argmin(losses))]) / typical
+    scale = 1.0 / typical
+    if (same.any(axis=1) & ~same.all(axis=1)).any():
+        scale *= float(_SCALES[int(np.argmin([mean_loss(distances * (scale * more), same) for more in _SCALES]))])
     return SwmdMetric(metric.linear_map * np.sqrt(scale), metric.log_weights), regularisation * scale

@@ -52,12 +52,14 @@ def transport_cost(
     if targets.size == 1:
         return float(sources @ costs[:, 0])
     solver = require("ot", purpose=caller, extra="ot")
+    exponent = int(np.frexp(costs.max())[1])
+    scaled = np.ldexp(costs, -exponent)  # the solver's stopping test is absolute
     cost, log = solver.emd2(
-        sources, targets, costs, numItermax=_MOST_PIVOTS, log=True, center_dual=False, check_marginals=False
+        sources, targets, scaled, numItermax=_MOST_PIVOTS, log=True, center_dual=False, check_marginals=False
     )
     if log["warning"] is not None:
         raise ValueError(
             f"{caller} expects a transport problem that POT can solve, but for {sources.size} × {targets.size} words "
             f"it says: {log['warning']}"
         )
-    return max(float(cost), 0.0)
+    return max(float(np.ldexp(cost, exponent)), 0.0)

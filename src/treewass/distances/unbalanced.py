@@ -87,6 +87,8 @@ def unbalanced_distance(
     costs = np.zeros((rows[0].shape[0], others[0].shape[0]))
     if not costs.size:
         return costs
+    _refuse_overflow(metric, rows, prices, "X")
+    _refuse_overflow(metric, others, prices, "Y")
 
     def work(start: int, stop: int) -> None:
         from treewass.distances.unbalanced_kernels import unbalanced_costs
@@ -113,6 +115,21 @@ def _weighted_rows(metric: TreeMetric, X: Any) -> list[csr_array]:
             raise ValueError(f"Expected masses that fit a float64, but rows {first_few(wrong)} overflow. Scale X down.")
         weighted.append(rows)
     return weighted
+
+
+def _refuse_overflow(
+    metric: TreeMetric, weighted: list[csr_array], prices: list[NDArray[np.float64]], name: str
+) -> None:
+    """Demand masses whose way to the root and whose price fit a float64, added up over the trees."""
+    dearest = max(float(price.max(initial=0.0)) for price in prices) * metric.n_components + metric.height
+    most = float(np.finfo(np.float64).max) / (2 * metric.n_components * max(dearest, 1e-300))
+    totals = [rows @ np.ones(rows.shape[1]) for rows in weighted]
+    wrong = np.flatnonzero(np.max(totals, axis=0) > most)
+    if wrong.size:
+        raise ValueError(
+            f"Expected masses times prices and lengths that fit a float64, but rows {first_few(wrong)} of {name} "
+            "overflow. Scale the counts, the prices or the tree down."
+        )
 
 
 def _check_prices(price: float | ArrayLike, n_words: int, name: str) -> NDArray[np.float64]:

@@ -94,9 +94,9 @@ def neighbors_by_wmd(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Search among documents that are ready for comparison; parameters as in `wmd_neighbors`."""
     n_rows, n_columns = pairs.shape
-    k = min(n_neighbors, n_columns - pairs.same)
-    if n_rows == 0 or k <= 0:
-        return np.zeros((n_rows, 0)), np.zeros((n_rows, 0), dtype=np.int64)
+    k = max(min(n_neighbors, n_columns - pairs.same), 0)
+    if n_rows == 0 or k == 0:
+        return np.zeros((n_rows, k)), np.zeros((n_rows, k), dtype=np.int64)
     _ = pairs.right_centroids  # once, not in every process
     settings = {"squared": squared, "k": k, "prune": prune, "caller": caller}
     found = compute_rows(pairs, _rows, settings, name="neighbors", processes=True, **options)

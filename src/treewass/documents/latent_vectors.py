@@ -12,6 +12,7 @@ from treewass.documents.word_vectors import AlignedVectors
 __all__ = ["svd_vectors"]
 
 _PASSES = 7
+_LEAST_LENGTH = 1e-6  # as a share of the longest: what is shorter is rounding, and has no direction
 
 
 def svd_vectors(
@@ -34,7 +35,8 @@ def svd_vectors(
     Returns
     -------
     AlignedVectors
-        A word of no document has no vector; `missing` holds the numbers of such words.
+        A word of no document has no vector, nor has one that the approximation leaves out, whose column there is
+        shorter than a millionth of the longest; `missing` holds the numbers of such words.
 
     Examples
     --------
@@ -62,7 +64,8 @@ def svd_vectors(
         )
     vectors = (directions * singular[:, None]).T
     lengths = np.linalg.norm(vectors, axis=1)
-    covered = (np.bincount(histograms.indices, minlength=lengths.size) > 0) & (lengths > 0)
+    held = np.bincount(histograms.indices, minlength=lengths.size) > 0
+    covered = held & (lengths > _LEAST_LENGTH * lengths.max())
     vectors[covered] /= lengths[covered, None]
     vectors[~covered] = 0.0
     return AlignedVectors(vectors, covered, tuple(str(word) for word in np.flatnonzero(~covered)))

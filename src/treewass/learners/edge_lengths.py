@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treewass.distances.inputs import check_vectors
+from treewass.distances.transport import transport_cost
 from treewass.documents.histograms import check_counts, to_histograms
-from treewass.extras import require
 from treewass.search.embedding import embed, unknown_rows
 from treewass.trees.metric import TreeMetric
 from treewass.trees.tree import Tree
@@ -101,7 +101,7 @@ def fit_edge_lengths(
     ]
     fitted = TreeMetric.average([TreeMetric(tree, metric.masses[0]) for tree in trees])
     first, second = _document_pairs(histograms.shape[0], n_document_pairs, random)
-    embedded = embed(fitted, histograms, fixed_point=False)
+    embedded = embed(TreeMetric(fitted.trees), histograms, fixed_point=False)  # these carry the word masses already
     estimates = abs(embedded[first] - embedded[second]) @ np.ones(fitted.n_features)
     factor = _factor(estimates, _transport_costs(histograms, first, second, vectors))
     return TreeMetric([tree.scaled(factor) for tree in fitted.trees], metric.masses)
@@ -165,15 +165,13 @@ def _transport_costs(
     histograms: csr_array, first: NDArray[np.intp], second: NDArray[np.intp], vectors: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Compute true costs between documents, on their own words."""
-    transport = require("ot", purpose="fit_edge_lengths", extra="ot")
+    from scipy.spatial.distance import cdist
+
     costs = np.empty(first.size)
     for place, (one, other) in enumerate(zip(first, second, strict=True)):
         own, its = (slice(histograms.indptr[row], histograms.indptr[row + 1]) for row in (one, other))
-        apart = transport.dist(
-            vectors[histograms.indices[own]], vectors[histograms.indices[its]], metric="euclidean"
-        )  # fmt: skip
-        masses, others = histograms.data[own], histograms.data[its]
-        costs[place] = transport.emd2(masses / masses.sum(), others / others.sum(), apart)
+        apart = cdist(vectors[histograms.indices[own]], vectors[histograms.indices[its]])
+        costs[place] = transport_cost(histograms.data[own], histograms.data[its], apart, caller="fit_edge_lengths")
     return costs
 
 

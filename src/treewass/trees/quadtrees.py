@@ -78,7 +78,7 @@ def quadtree(
     shift: NDArray[np.float64] = np.asarray(random_stream(random_state).uniform(size=points.shape[1]))
     low, high = points.min(axis=0), points.max(axis=0)
     extent = float((high / 2 - low / 2).max()) * 2
-    if not np.isfinite(extent):
+    if not np.isfinite(4 * extent):  # paths are as long as that
         raise ValueError("Expected vectors whose extent fits a float64, got one that overflows. Scale them down.")
     nodes = _Nodes(len(points))
     if extent > 0:
@@ -141,13 +141,14 @@ def _halve(
         kept, cells = _divide(nodes, active, cells, halves, side * 0.5**level)
         active = active[kept]
         fractions = _scaled(points[active], low, side, shift) if level == 1 else fractions[kept]
-        kept = _set_equal_aside(nodes, active, cells, fractions, side * 0.5**level)
+        kept = _set_equal_aside(nodes, active, cells, points, side * 0.5**level)
         active, cells, fractions = active[kept], cells[kept], fractions[kept] * 2 % 1
         if not active.size:
             return
         halves = np.packbits(fractions >= 0.5, axis=1)
-    kept, cells = _divide(nodes, active, cells, fractions.view(np.uint8), side * 0.5 ** (max_depth + 1))
-    _set_equal_aside(nodes, active[kept], cells, fractions[kept], side * 0.5 ** (max_depth + 1))
+    rest = np.concatenate([fractions, points[active] + 0.0], axis=1)  # adding makes the two zeros one
+    kept, cells = _divide(nodes, active, cells, rest.view(np.uint8), side * 0.5 ** (max_depth + 1))
+    _set_equal_aside(nodes, active[kept], cells, points, side * 0.5 ** (max_depth + 1))
 
 
 def _scaled(
@@ -180,11 +181,14 @@ def _divide(
 
 
 def _set_equal_aside(
-    nodes: _Nodes, words: NDArray[np.intp], cells: NDArray[np.int64], fractions: NDArray[np.float64], side: float
+    nodes: _Nodes, words: NDArray[np.intp], cells: NDArray[np.int64], points: NDArray[np.float64], side: float
 ) -> NDArray[np.bool_]:
-    """Hang words from their cell where all of its points are equal; return which words are left."""
+    """Hang words from their cell where all of its points are equal; return which words are left.
+
+    The points themselves are compared: their places in the cube are rounded.
+    """
     unique, first, group = np.unique(cells, return_index=True, return_inverse=True)
-    differs = (fractions != fractions[first[group]]).any(axis=1)
+    differs = (points[words] != points[words[first[group]]]).any(axis=1)
     equal = np.bincount(group, differs, unique.size) == 0
     nodes.ended.append((unique[equal], side))
     nodes.word_nodes[words[equal[group]]] = cells[equal[group]]
