@@ -274,3 +274,9 @@ def test_searching_needs_neither_scikit_learn_nor_numba(model):
     )
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stderr.split()
     assert not {"scipy", "sklearn", "numba", "matplotlib", "plotly", "rich.table"} & set(loaded)
+
+
+def test_standard_input_is_named_as_such(model):
+    done = program("predict", model, "-", stdin="plain words", code=1)
+    assert done.stderr.startswith("treewass: standard input: 1 of 1 rows")
+    assert "--format" in done.stderr

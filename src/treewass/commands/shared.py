@@ -72,7 +72,11 @@ def read_data(
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "standard input")
         path.write_bytes(sys.stdin.buffer.read())
-        return read_corpus(path, format=format or "jsonl", **settings)
+        try:
+            return read_corpus(path, format=format or "jsonl", **settings)
+        except ValueError as error:
+            hint = "" if format else " Standard input is read as JSON lines unless --format says otherwise."
+            raise ValueError(str(error).replace(str(path), path.name) + hint) from error
 
 
 def read_text(argument: str) -> str:
