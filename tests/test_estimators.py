@@ -20,7 +20,6 @@ from treewass import (
     TreeWassersteinClassifier,
 )
 from treewass.classify import ComparedNeighbors
-from treewass.distances import flowtree
 from treewass.learners import bow_metric
 
 TEXTS = [
@@ -50,7 +49,7 @@ CLASSIFIERS = [
         SupervisedTreeWasserstein(arity=2, depth=2, epochs=2),
         QuadtreeWasserstein(),
         TreeSlicedWasserstein(n_trees=2),
-        ComparedNeighbors(distance=flowtree, n_neighbors=3),
+        ComparedNeighbors(distance=QuadtreeWasserstein(), n_neighbors=3),
         *CLASSIFIERS,
     ]
 )
