@@ -130,6 +130,8 @@ def _service(folder: Path, workers: int) -> Iterator[tuple[str, int]]:
     finally:
         process.terminate()
         process.wait(60)
+        if process.stdout:
+            process.stdout.close()
 
 
 def _load(
