@@ -130,7 +130,9 @@ def cut(text: str | None, longest: int = LONGEST_EXCERPT) -> str | None:
     --------
     >>> cut("a cat sat on the mat", longest=12)
     'a cat sat …'
+    >>> cut(" " * 20 + "a cat", longest=12)
+    ' …'
     """
     if text is None or len(text) <= longest:
         return text
-    return text[: longest - 1].rsplit(maxsplit=1)[0] + " …"
+    return (text[: longest - 1].rsplit(maxsplit=1) or [""])[0] + " …"

@@ -111,7 +111,14 @@ class Journal:
         ValueError
             If a record that others follow is damaged.
         """
-        data = os.pread(self._descriptor, self.size - start, start)
+        parts, reached, stop = [], start, self.size
+        while reached < stop:  # one call reads two gigabytes at most
+            part = os.pread(self._descriptor, min(stop - reached, 1 << 26), reached)
+            if not part:
+                raise OSError(f"{self.path.name} ended while it was read.")
+            parts.append(part)
+            reached += len(part)
+        data = b"".join(parts)
         records, place = [], 0
         while place < len(data):
             payload = _payload(data, place)
