@@ -1,3 +1,5 @@
+import os
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -90,3 +92,9 @@ def test_a_write_that_fails_leaves_the_file_as_it_was(journal, monkeypatch):
     with pytest.raises(OSError, match="No space left"):
         journal.append({"lost": True})
     assert journal.path.read_bytes() == before
+
+
+def test_reads_that_come_short_are_gone_on_with(journal, monkeypatch):
+    whole = os.pread
+    monkeypatch.setattr(os, "pread", lambda descriptor, size, start: whole(descriptor, min(size, 50), start))
+    assert reopened(journal.path) == (RECORDS, journal.size)
