@@ -1,0 +1,147 @@
+"""What a table of a benchmark is made of: cells that are measured once, in any order, and stored at once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from treewass.bench.row_files import RowFiles
+from treewass.bench.rows import Row, Value
+
+__all__ = ["Cell", "Report", "run_cells"]
+
+Report = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A case of a benchmark that is still to be measured.
+
+    Parameters
+    ----------
+    benchmark : str
+        The benchmark's name, which is also that of its file of rows.
+    case : mapping
+        What is measured; together with `benchmark` it names the row.
+    measure : callable
+        Takes nothing and returns the measures. It is sent to another process: a function of a module, or a
+        ``functools.partial`` of one.
+    protocol : str
+        How it is measured, in a sentence.
+    seconds : float, default=1.0
+        About how long it takes on one core, for the time left.
+    alone : bool, default=False
+        Whether nothing may run beside it, because it is a time.
+    """
+
+    benchmark: str
+    case: Mapping[str, Value]
+    measure: Callable[[], Mapping[str, Value]]
+    protocol: str
+    seconds: float = 1.0
+    alone: bool = False
+
+
+def run_cells(
+    cells: Iterable[Cell], files: RowFiles | None = None, jobs: int = 1, report: Report | None = None
+) -> Iterator[Row]:
+    """Measure the cells that have no row yet, and store each row at once.
+
+    Parameters
+    ----------
+    cells : iterable of Cell
+        What to measure. Cells that must be alone come after all others.
+    files : RowFiles, optional
+        Where rows are looked up and stored; by default nothing is stored.
+    jobs : int, default=1
+        Processes that measure at the same time.
+    report : callable, optional
+        Takes a sentence about each new row, with how far the run is and about how long it will still take.
+
+    Yields
+    ------
+    Row
+        Stored rows first, then new ones as they come.
+
+    Examples
+    --------
+    >>> cell = Cell("demo", {"word": "tree"}, lambda: {"letters": 4}, "counted")
+    >>> [row.measures for row in run_cells([cell])]
+    [{'letters': 4}]
+    """
+    missing = []
+    for cell in cells:
+        row = None if files is None else files.find(cell.benchmark, cell.case)
+        if row is None:
+            missing.append(cell)
+        else:
+            yield row
+    together, alone = ([cell for cell in missing if cell.alone is kind] for kind in (False, True))
+    progress = _Progress(together, alone, jobs, report)
+    for cell, measures in _in_processes(together, jobs):
+        yield _stored(cell, measures, files, progress)
+    for cell in alone:
+        yield _stored(cell, cell.measure(), files, progress)
+
+
+def _stored(cell: Cell, measures: Mapping[str, Value], files: RowFiles | None, progress: _Progress) -> Row:
+    row = Row(cell.benchmark, cell.case, measures, cell.protocol)
+    if files is not None:
+        files.add(row)
+    progress.advance(cell)
+    return row
+
+
+def _in_processes(cells: Sequence[Cell], jobs: int) -> Iterator[tuple[Cell, Mapping[str, Value]]]:
+    """Measure cells in several processes, in this one if there is one job; give results as they come."""
+    if jobs == 1:
+        yield from ((cell, cell.measure()) for cell in cells)
+        return
+    from joblib import Parallel, delayed
+
+    parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1, pre_dispatch="1.5*n_jobs")
+    yield from parallel(delayed(_measured)(cell) for cell in cells)
+
+
+def _measured(cell: Cell) -> tuple[Cell, Mapping[str, Value]]:
+    return cell, cell.measure()
+
+
+class _Progress:
+    """How far a run is, judged by the expected times of its cells and by how true these have been so far."""
+
+    def __init__(self, together: Sequence[Cell], alone: Sequence[Cell], jobs: int, report: Report | None) -> None:
+        self._jobs, self._report = jobs, report
+        self._left = sum(map(self._cost, [*together, *alone]))
+        self._count, self._total = 0, len(together) + len(alone)
+        self._spent, self._start = 0.0, time.monotonic()
+
+    def _cost(self, cell: Cell) -> float:
+        return cell.seconds if cell.alone else cell.seconds / self._jobs
+
+    def advance(self, cell: Cell) -> None:
+        """Count a cell as done, and say so."""
+        self._count += 1
+        self._left -= self._cost(cell)
+        self._spent += self._cost(cell)
+        if self._report is None:
+            return
+        pace = (time.monotonic() - self._start) / self._spent if self._spent else 1.0
+        what = ", ".join(str(value) for value in list(cell.case.values())[:3])
+        left = _duration(max(0.0, self._left) * pace)
+        self._report(f"{self._count} of {self._total}, {left} left: {cell.benchmark}, {what}")
+
+
+def _duration(seconds: float) -> str:
+    """Say a duration as people do.
+
+    Examples
+    --------
+    >>> _duration(20), _duration(300), _duration(7500)
+    ('less than a minute', 'about 5 min', 'about 2 h 5 min')
+    """
+    minutes = round(seconds / 60)
+    if minutes < 1:
+        return "less than a minute"
+    return f"about {minutes} min" if minutes < 60 else f"about {minutes // 60} h {minutes % 60} min"
