@@ -87,6 +87,7 @@ def accuracy_command(
     splits: Annotated[int | None, typer.Option(min=1, help="The first so many splits of each set.")] = None,
     data: Annotated[str | None, typer.Option(help="Folder of the text sets; TREEWASS_DATA by default.")] = None,
     output: Annotated[str | None, typer.Option(help="File of rows: resumed if there, appended to.")] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
     table: Annotated[str | None, typer.Option(help="Lay stored rows out as Markdown instead of measuring.")] = None,
 ) -> None:
     """Measure error, macro-F1, log-loss and calibration, the linear models' beside ours."""
@@ -100,7 +101,7 @@ def accuracy_command(
     from treewass.bench.accuracy import bench_accuracy, mean_rows
 
     chosen = DEFAULT_METHODS if methods is None else methods.split(",")
-    measured = _announced(bench_accuracy(sets.split(","), chosen, splits, data, output))
+    measured = bench_accuracy(sets.split(","), chosen, splits, data, output, jobs, report=_say)
     show(measured if as_json else mean_rows(measured), as_json)
 
 
@@ -197,6 +198,11 @@ def show_each(rows: Iterable[Row], as_json: bool) -> None:
         kinds.setdefault(tuple(row.measures), []).append(row)
     for members in kinds.values():
         show(members, as_json)
+
+
+def _say(sentence: str) -> None:
+    """Say on standard error how far a run is."""
+    typer.echo(sentence, err=True)
 
 
 def _announced(rows: Iterable[Row]) -> Iterator[Row]:
