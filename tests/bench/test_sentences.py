@@ -16,5 +16,5 @@ def test_the_nearest_by_cosine_vote():
     assert model.predict(["aab", "ccc"]).tolist() == ["x", "z"]
     distances, rows = model.kneighbors(["aaab"], 3)
     assert rows.tolist() == [[0, 2, 1]]
-    assert np.isclose(distances[0, 0], 0)
+    assert np.isclose(distances[0, 0], 0, atol=1e-6)
     assert model.predict_proba(["bbbc"]).tolist() == [[0, 1, 0]]
