@@ -36,7 +36,7 @@ def environment() -> dict[str, Value]:
     Examples
     --------
     >>> sorted(environment())[:3]
-    ['commit', 'cores', 'numba']
+    ['commit', 'cores', 'date']
     """
     versions: dict[str, Value] = {}
     for package in _PACKAGES:
