@@ -77,7 +77,7 @@ def make_page(files: RowFiles, figures: Path, link: str) -> str:
     parts = {"figures": link, "machine": _machine([row for own in rows.values() for row in own])}
     environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     template = environment.from_string(Path(__file__).with_name("page.md.jinja").read_text(encoding="utf-8"))
-    return template.render(dict.fromkeys(_PARTS, "") | parts | _accuracy(rows, figures)) + "\n"
+    return template.render(dict.fromkeys(_PARTS, "") | parts | _accuracy(rows, figures)).rstrip() + "\n"
 
 
 def _accuracy(rows: dict[str, list[Row]], figures: Path) -> dict[str, str]:
