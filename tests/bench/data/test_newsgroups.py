@@ -22,10 +22,14 @@ def test_both_parts_without_headers(monkeypatch):
     assert corpus.parts == ("train", "train", "test", "test")
 
 
-def test_without_a_network_one_sentence_says_so(monkeypatch):
-    def fetch(**_):
+@pytest.mark.filterwarnings("ignore:Retry downloading")
+def test_without_a_network_one_sentence_says_so(monkeypatch, tmp_path):
+    """With scikit-learn's own fetcher, which checks what it is asked."""
+
+    def unreachable(*_, **__):
         raise URLError("no route to host")
 
-    monkeypatch.setattr("sklearn.datasets.fetch_20newsgroups", fetch)
+    monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path))
+    monkeypatch.setattr("urllib.request.OpenerDirector.open", unreachable)
     with pytest.raises(ValueError, match=r"its server cannot be reached .*no route to host.*connect to the network"):
         fetch_newsgroups()

@@ -6,6 +6,8 @@ from treewass.documents.corpus import Corpus
 
 __all__ = ["fetch_newsgroups"]
 
+_SECONDS = 0.1  # before scikit-learn tries once more
+
 
 def fetch_newsgroups() -> Corpus:
     """Fetch the 20 newsgroups, split by date, without headers.
@@ -27,7 +29,7 @@ def fetch_newsgroups() -> Corpus:
     parts: list[str] = []
     for part in ("train", "test"):
         try:
-            fetched = fetch_20newsgroups(subset=part, remove=("headers",), shuffle=False, n_retries=1, delay=0)
+            fetched = fetch_20newsgroups(subset=part, remove=("headers",), shuffle=False, n_retries=1, delay=_SECONDS)
         except OSError as error:
             raise ValueError(
                 f"Expected scikit-learn to fetch the 20 newsgroups, but its server cannot be reached ({error}): "
