@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from treewass.bench.accuracy import accuracy_cells
 from treewass.bench.cells import Cell
 from treewass.bench.datasets import PAPER_SETS, data_folder
+from treewass.bench.statistics import statistics_cells
 
 __all__ = ["all_cells", "chosen_cells", "quick_cells"]
 
@@ -69,7 +70,7 @@ def all_cells(data: str | os.PathLike[str] | None = None) -> list[Cell]:
         What is quick first.
     """
     folder = os.fspath(data_folder(data))
-    cells = _table_3(folder)
+    cells = [*statistics_cells(folder, PAPER_SETS), *_table_3(folder)]
     return sorted(cells, key=lambda cell: cell.seconds > _QUICK_SECONDS)
 
 

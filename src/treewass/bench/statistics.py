@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache, partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from treewass.bench.cells import Cell, run_cells
 from treewass.bench.rows import Row, Value
 
 if TYPE_CHECKING:
     from treewass.bench.datasets import TextSet
     from treewass.documents.word_vectors import WordVectors
 
-__all__ = ["PUBLISHED", "Published", "bench_statistics", "compare", "set_statistics"]
+__all__ = ["PUBLISHED", "Published", "bench_statistics", "compare", "set_statistics", "statistics_cells"]
 
 _PROTOCOL = (
     "words of the whole set, training and test documents, after the paper's cleaning; with_vector: only words that "
@@ -162,18 +165,47 @@ def bench_statistics(data: str | os.PathLike[str] | None = None) -> Iterator[Row
     ValueError
         If the folder has no sets, or a file is broken.
     """
-    from treewass.bench.datasets import data_folder, load_set, set_names
-    from treewass.documents.word_vectors import read_word_vectors
+    return run_cells(statistics_cells(data))
+
+
+def statistics_cells(data: str | os.PathLike[str] | None = None, sets: Sequence[str] | None = None) -> list[Cell]:
+    """List the sets whose words are to be counted.
+
+    Parameters
+    ----------
+    data : path-like, optional
+        As in `bench_statistics`.
+    sets : sequence of str, optional
+        Names of sets; all of the folder by default.
+
+    Returns
+    -------
+    list of Cell
+    """
+    from treewass.bench.datasets import data_folder, set_names
 
     folder = data_folder(data)
-    names = set_names(folder)
+    names = set_names(folder) if sets is None else sets
     if not names:
         raise ValueError(f"Expected text sets in {folder}, found none. Make them with treewass bench data.")
-    path = folder / "word_vectors.npz"
-    vectors = read_word_vectors(path) if path.exists() else None
-    for name in names:
-        measures = set_statistics(load_set(name, folder), vectors)
-        yield Row("statistics", {"set": name}, measures | _beside(measures, PUBLISHED.get(name)), _PROTOCOL)
+    return [
+        Cell("statistics", {"set": name}, partial(_counted, name, os.fspath(folder)), _PROTOCOL, seconds=3.0)
+        for name in names
+    ]
+
+
+def _counted(name: str, folder: str) -> dict[str, Value]:
+    from treewass.bench.datasets import load_set
+
+    measures = set_statistics(load_set(name, folder), _vectors(Path(folder) / "word_vectors.npz"))
+    return measures | _beside(measures, PUBLISHED.get(name))
+
+
+@lru_cache(maxsize=1)
+def _vectors(path: Path) -> WordVectors | None:
+    from treewass.documents.word_vectors import read_word_vectors
+
+    return read_word_vectors(path) if path.exists() else None
 
 
 def _beside(statistics: Mapping[str, Value], published: Published | None) -> dict[str, Value]:
