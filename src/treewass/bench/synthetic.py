@@ -24,7 +24,7 @@ SYNTHETIC_METHODS = ("quadtree", "flowtree", "tsw-1", "tsw-5", "tsw-10", "stw", 
 TREE_METHODS = ("quadtree", "tsw-1", "stw", "profile")
 _SEEDS, _DOCUMENTS = 10, 1000
 _NEIGHBORS = 19
-_SECONDS = {"flowtree": 8.0, "stw": 2.0}
+_SECONDS = {"flowtree": 1.5, "stw": 1.5, "profile": 2.0}
 _PROTOCOL = (
     f"{_DOCUMENTS} documents to learn from and {_DOCUMENTS} to test, drawn with the seed, which is also the method's; "
     "every non-empty set of the ten words is equally likely; fall-back vote from k = 19, and the nearest neighbour "
@@ -54,7 +54,7 @@ def synthetic_cells(data: str | os.PathLike[str] | None = None, seeds: int = _SE
             {"measure": "error", "method": method, "seed": seed},
             partial(_error, method, seed, data),
             _PROTOCOL,
-            _SECONDS.get(method, 0.5),
+            _SECONDS.get(method, 0.2),
         )
         for seed in range(seeds)
         for method in SYNTHETIC_METHODS
@@ -65,7 +65,7 @@ def synthetic_cells(data: str | os.PathLike[str] | None = None, seeds: int = _SE
             {"measure": "tree", "method": method, "seed": 0},
             partial(_tree, method, data),
             _TREE_PROTOCOL,
-            _SECONDS.get(method, 0.5),
+            _SECONDS.get(method, 0.2),
         )
         for method in TREE_METHODS
     ]
