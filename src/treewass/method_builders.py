@@ -9,7 +9,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-__all__ = ["Build", "compared", "linear", "neighbours", "searched", "with_vectors"]
+__all__ = ["Build", "compared", "linear", "neighbours", "searched", "sentences", "with_vectors"]
 
 Build = Callable[..., Any]
 
@@ -64,3 +64,8 @@ def with_vectors(classifier: str) -> Build:
 def linear(kind: str) -> Build:
     """Build a linear model whose penalty is chosen by cross-validation, ``"svm"`` or ``"logistic"``."""
     return lambda _: _load("treewass.bench.linear_models:TunedLinear")(kind)
+
+
+def sentences() -> Build:
+    """Build nearest neighbours of sentence embeddings, which take texts instead of counts."""
+    return lambda _: _load("treewass.bench.sentences:SentenceNeighbors")()

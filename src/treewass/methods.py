@@ -10,12 +10,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from treewass.method_builders import Build, compared, linear, neighbours, searched, with_vectors
+from treewass.method_builders import Build, compared, linear, neighbours, searched, sentences, with_vectors
 
 __all__ = ["DEFAULT_METHODS", "KINDS", "METHODS", "Method", "methods_markdown"]
 
 KINDS = ("tree metric", "distance", "linear model")
-NEEDS = ("labels", "vectors", "POT", "torch")
+NEEDS = ("labels", "vectors", "texts", "POT", "torch")
 _FALLBACK, _CALIBRATED = "fall-back, k=19", "distance, k=19, calibrated"
 _SEARCH = "O(s d) to embed, then the index"
 
@@ -37,7 +37,8 @@ class Method:
     build : callable
         Called with `vectors` (AlignedVectors, or None where it needs none), makes the unfitted classifier.
     needs : tuple of str
-        What it learns from or runs on, among ``"labels"``, ``"vectors"``, ``"POT"`` and ``"torch"``.
+        What it learns from or runs on, among ``"labels"``, ``"vectors"``, ``"texts"`` in the place of counts,
+        ``"POT"`` and ``"torch"``.
     complexity : str
         Time of one distance, s words a document; d the depth of the tree, or the dimensions of vectors.
     citation : str
@@ -250,6 +251,16 @@ METHODS: dict[str, Method] = {
         (),
         _STAR,
         "Spärck Jones 1972",
+    ),
+    "minilm": Method(
+        "sentence embeddings, kNN",
+        "distance",
+        _FALLBACK,
+        "all-MiniLM-L6-v2, cosine",
+        sentences(),
+        ("texts", "torch"),
+        "O(d)",
+        "Reimers & Gurevych 2019; Wang et al. 2020",
     ),
     "svm": Method(
         "linear SVM, TF-IDF",

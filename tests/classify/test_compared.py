@@ -90,6 +90,28 @@ def test_a_search_answers_as_all_distances_do():
     assert np.array_equal(by_search.predict_proba(counts), by_distance.predict_proba(counts))
 
 
+def test_neighbours_are_those_of_all_distances():
+    counts, labels = make_documents(40, n_words=30, words_per_document=6, random_state=0)
+    vectors = np.random.RandomState(0).normal(size=(30, 3))
+    expected = wmd(counts[:7], counts[7:], word_vectors=vectors)
+    order = np.argsort(expected, axis=1, kind="stable")[:, :5]
+    for chosen in ({"distance": wmd}, {"search": wmd_neighbors}):
+        model = ComparedNeighbors(word_vectors=vectors, n_neighbors=3, **chosen).fit(counts[7:], labels[7:])
+        distances, rows = model.kneighbors(counts[:7], 5)
+        assert np.array_equal(rows, order)
+        assert np.allclose(distances, np.take_along_axis(expected, order, axis=1))
+        assert np.array_equal(model.kneighbors(counts[:7], return_distance=False), order[:, :3])
+        assert model.kneighbors(counts[:1], 99)[1].shape == (1, 33)
+
+
+def test_neighbours_of_nothing_are_refused():
+    model = ComparedNeighbors(distance=wmd, word_vectors=[[0.0], [1.0]]).fit([[1, 0], [0, 1]], ["a", "b"])
+    with pytest.raises(ValueError, match="rows 1 hold none"):
+        model.kneighbors([[1, 0], [0, 0]])
+    with pytest.raises(ValueError, match="at least 1"):
+        model.kneighbors([[1, 0]], 0)
+
+
 @pytest.mark.parametrize("given", [{}, {"distance": wmd, "search": wmd_neighbors}])
 def test_either_a_distance_or_a_search_is_demanded(given):
     with pytest.raises(ValueError, match="either distance or search"):

@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import os
-import time
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from functools import lru_cache, partial
 
 import numpy as np
 
-from treewass.bench.datasets import PAPER_SETS, Split, TextSet, load_set, load_vectors
-from treewass.bench.rows import Row, Value, read_rows
+from treewass.bench.accuracy_measures import PROTOCOL, measure
+from treewass.bench.cells import Cell, Report, run_cells
+from treewass.bench.datasets import PAPER_SETS, Split, TextSet, load_set
+from treewass.bench.row_files import RowFiles
+from treewass.bench.rows import Row, Value
 from treewass.methods import DEFAULT_METHODS, METHODS
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+__all__ = ["accuracy_cells", "bench_accuracy", "mean_rows"]
 
-__all__ = ["bench_accuracy", "calibration_error", "mean_rows", "measure"]
-
-_PROTOCOL = (
-    "one fit on the training documents of the split, measured on its test documents; every choice is made on training "
-    "documents; log_loss and calibration_error (15 bins of equal width) of predict_proba"
-)
-_BINS = 15
 _DOCSTRING_SPLITS = 5
 
 
@@ -34,8 +27,41 @@ def bench_accuracy(
     splits: int | None = None,
     data: str | os.PathLike[str] | None = None,
     output: str | os.PathLike[str] | None = None,
+    jobs: int = 1,
+    report: Report | None = None,
 ) -> Iterator[Row]:
     """Measure methods on the splits of text sets.
+
+    Parameters
+    ----------
+    sets, methods, splits, data
+        As in `accuracy_cells`.
+    output : path-like, optional
+        A file of rows: those it holds are not measured again, new ones are appended.
+    jobs : int, default=1
+        Processes.
+    report : callable, optional
+        Takes a sentence about each new row.
+
+    Yields
+    ------
+    Row
+        One per set, split and method, as soon as it is measured.
+    """
+    cells = accuracy_cells(sets, methods, splits, data)
+    return run_cells(cells, None if output is None else RowFiles(output), jobs, report)
+
+
+def accuracy_cells(
+    sets: Sequence[str] = PAPER_SETS,
+    methods: Sequence[str] = DEFAULT_METHODS,
+    splits: int | None = None,
+    data: str | os.PathLike[str] | None = None,
+    *,
+    test_documents: int | None = None,
+    seconds: float = 1.0,
+) -> list[Cell]:
+    """List what there is to measure: methods on the splits of text sets.
 
     Parameters
     ----------
@@ -47,103 +73,53 @@ def bench_accuracy(
         The first so many splits of each set; all by default.
     data : path-like, optional
         Folder of the text sets and of ``word_vectors.npz``; that of the variable TREEWASS_DATA by default.
-    output : path-like, optional
-        A file of rows: those it holds are not measured again, new ones are appended.
+    test_documents : int, optional
+        Measure on so many test documents, drawn with seed 0, where there are more; the row's case says so.
+    seconds : float, default=1.0
+        About how long a cell takes.
 
-    Yields
-    ------
-    Row
-        One per set, split and method, as soon as it is measured.
+    Returns
+    -------
+    list of Cell
+        Set after set, split after split.
     """
     unknown = [name for name in methods if name not in METHODS]
     if unknown:
         raise ValueError(f"Expected methods among {', '.join(METHODS)}, got {', '.join(unknown)}.")
-    finished = {_key(row.case): row for row in _stored(output)}
+    cells, folder = [], None if data is None else os.fspath(data)
     for name in sets:
-        text_set = _docstrings() if name == "docstrings" else load_set(name, data)
+        text_set = _text_set(name, folder)
         for number in range(min(splits or len(text_set.train_rows), len(text_set.train_rows))):
-            split: Split | None = None
+            n_test = len(text_set.corpus) - len(text_set.train_rows[number])
+            limit = test_documents if test_documents is not None and test_documents < n_test else None
             for method in methods:
-                case = _case(name, number, method)
-                row = finished.get(_key(case))
-                if row is None:
-                    split = text_set.split(number) if split is None else split
-                    row = Row("accuracy", case, measure(method, split, data), _PROTOCOL)
-                    _append(output, row)
-                yield row
+                case = _case(name, number, method, limit)
+                work = partial(_measured, name, number, method, folder, limit)
+                cells.append(Cell("accuracy", case, work, PROTOCOL, seconds))
+    return cells
 
 
-def measure(method: str, split: Split, data: str | os.PathLike[str] | None = None) -> dict[str, Value]:
-    """Fit a method on a split and measure it.
-
-    Parameters
-    ----------
-    method : str
-        A name of `treewass.methods.METHODS`.
-    split : Split
-        Training and test documents.
-    data : path-like, optional
-        Folder of ``word_vectors.npz``, for methods that need vectors.
-
-    Returns
-    -------
-    dict
-        ``error_percent``, ``macro_f1``, ``log_loss``, ``calibration_error``, ``fit_seconds`` and
-        ``query_seconds`` for all test documents; None for probabilities that a method does not give.
-    """
-    from sklearn.metrics import f1_score, log_loss
-
-    chosen = METHODS[method]
-    model = chosen.make(load_vectors(split.words, data) if "vectors" in chosen.needs else None)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # documents without a known word: they count as errors or not
-        start = time.perf_counter()
-        model.fit(split.X_train, split.y_train)
-        fitted = time.perf_counter()
-        probabilities = model.predict_proba(split.X_test) if hasattr(model, "predict_proba") else None
-        predicted = model.predict(split.X_test) if probabilities is None else model.classes_[probabilities.argmax(1)]
-        finished = time.perf_counter()
-    measures: dict[str, Value] = {
-        "error_percent": round(100 * float(np.mean(predicted != split.y_test)), 3),
-        "macro_f1": round(float(f1_score(split.y_test, predicted, average="macro", zero_division=0)), 4),
-        "log_loss": None,
-        "calibration_error": None,
-        "fit_seconds": round(fitted - start, 3),
-        "query_seconds": round(finished - fitted, 3),
-    }
-    if probabilities is not None:
-        cut = np.maximum(probabilities, 1e-15)
-        cut /= cut.sum(axis=1, keepdims=True)
-        measures["log_loss"] = round(float(log_loss(split.y_test, cut, labels=model.classes_)), 4)
-        measures["calibration_error"] = round(calibration_error(probabilities, model.classes_, split.y_test), 4)
-    return measures
+def _measured(name: str, number: int, method: str, data: str | None, test_documents: int | None) -> dict[str, Value]:
+    split = _split(name, number, data)
+    return measure(method, split if test_documents is None else _some(split, test_documents), data)
 
 
-def calibration_error(
-    probabilities: NDArray[np.float64], classes: NDArray[Any], truth: NDArray[Any], bins: int = _BINS
-) -> float:
-    """Compute the expected calibration error: how far confidence is from accuracy, in bins of equal width.
+@lru_cache(maxsize=4)
+def _text_set(name: str, data: str | None) -> TextSet:
+    """Load a set once for its cells, as they follow each other."""
+    return _docstrings() if name == "docstrings" else load_set(name, data)
 
-    Parameters
-    ----------
-    probabilities : ndarray of shape (n_documents, n_classes)
-    classes : ndarray of shape (n_classes,)
-        Labels of the columns.
-    truth : ndarray of shape (n_documents,)
-        Labels.
-    bins : int, default=15
-        Number of bins.
 
-    Examples
-    --------
-    >>> calibration_error(np.array([[0.9, 0.1], [0.9, 0.1]]), np.array(["a", "b"]), np.array(["a", "b"]))
-    0.4
-    """
-    confidence = probabilities.max(axis=1)
-    right = classes[probabilities.argmax(axis=1)] == truth
-    place = np.minimum((confidence * bins).astype(int), bins - 1)
-    gaps = np.abs(np.bincount(place, right - confidence, bins))
-    return float(gaps.sum() / truth.size)
+@lru_cache(maxsize=2)
+def _split(name: str, number: int, data: str | None) -> Split:
+    return _text_set(name, data).split(number)
+
+
+def _some(split: Split, n_documents: int) -> Split:
+    """Draw test documents."""
+    rows = np.sort(np.random.RandomState(0).choice(split.y_test.size, n_documents, replace=False))
+    texts = [split.test_texts[row] for row in rows]
+    return replace(split, X_test=split.X_test[rows], y_test=split.y_test[rows], test_texts=texts)
 
 
 def mean_rows(rows: Iterable[Row]) -> list[Row]:
@@ -171,7 +147,7 @@ def mean_rows(rows: Iterable[Row]) -> list[Row]:
             if measured == "error_percent":
                 measures["error_deviation"] = float(np.std(values))
         case = {"set": name, "method": method, "vote": vote}
-        means.append(Row("accuracy", case, measures, _PROTOCOL, members[0].environment))
+        means.append(Row("accuracy", case, measures, PROTOCOL, members[0].environment))
     return means
 
 
@@ -187,26 +163,13 @@ def _docstrings() -> TextSet:
     return TextSet(corpus, train, ())
 
 
-def _case(name: str, split: int, method: str) -> dict[str, Value]:
+def _case(name: str, split: int, method: str, test_documents: int | None) -> dict[str, Value]:
     chosen = METHODS[method]
-    return {
+    case: dict[str, Value] = {
         "set": name,
         "split": split,
         "method": method,
         "vote": chosen.vote,
         "configuration": chosen.configuration,
     }
-
-
-def _key(case: Any) -> tuple[Any, ...]:
-    return tuple(sorted(case.items()))
-
-
-def _stored(output: str | os.PathLike[str] | None) -> list[Row]:
-    return read_rows(output) if output is not None and Path(output).exists() else []
-
-
-def _append(output: str | os.PathLike[str] | None, row: Row) -> None:
-    if output is not None:
-        with Path(output).open("a", encoding="utf-8") as file:
-            file.write(row.to_json() + "\n")
+    return case if test_documents is None else {**case, "test_documents": test_documents}

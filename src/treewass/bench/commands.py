@@ -33,6 +33,35 @@ def show(rows: Iterable[Row], as_json: bool) -> None:
     Console().print(rows_table(rows))
 
 
+@bench.command("all")
+def all_command(
+    data: Annotated[str | None, typer.Option(help="Folder of the text sets; TREEWASS_DATA by default.")] = None,
+    output: Annotated[str, typer.Option(help="Folder of rows: what it holds is not measured again.")] = "benchmarks",
+    quick: Annotated[bool, typer.Option("--quick", help="Small sets, first splits: under ten minutes.")] = False,
+    only: Annotated[str | None, typer.Option(help="Some benchmarks, with commas, such as accuracy,depth.")] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes for what is not a time.")] = 2,
+    page: Annotated[str | None, typer.Option(help="The page to write; results.md in the folder of rows.")] = None,
+    readme: Annotated[str | None, typer.Option(help="A file whose short table is renewed too.")] = None,
+) -> None:
+    """Make every table and figure of the paper: measure what has no row yet, then lay all rows out."""
+    from pathlib import Path
+
+    from treewass.bench.cells import run_cells
+    from treewass.bench.plan import all_cells, chosen_cells, quick_cells
+    from treewass.bench.results.page import write_page, write_short_table
+    from treewass.bench.row_files import RowFiles
+
+    cells = chosen_cells(all_cells(data), only)
+    for _ in run_cells(quick_cells(cells) if quick else cells, RowFiles(output), jobs, _say):
+        pass
+    written = write_page(
+        RowFiles(output), Path(page) if page else Path(output) / "results.md", Path(output) / "figures"
+    )
+    _say(f"The tables and figures are in {written}.")
+    if readme is not None:
+        write_short_table(RowFiles(output), Path(readme))
+
+
 @bench.command("import")
 def import_command(
     as_json: AsJson = False,
@@ -89,6 +118,7 @@ def accuracy_command(
     splits: Annotated[int | None, typer.Option(min=1, help="The first so many splits of each set.")] = None,
     data: Annotated[str | None, typer.Option(help="Folder of the text sets; TREEWASS_DATA by default.")] = None,
     output: Annotated[str | None, typer.Option(help="File of rows: resumed if there, appended to.")] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
     table: Annotated[str | None, typer.Option(help="Lay stored rows out as Markdown instead of measuring.")] = None,
 ) -> None:
     """Measure error, macro-F1, log-loss and calibration, the linear models' beside ours."""
@@ -102,7 +132,7 @@ def accuracy_command(
     from treewass.bench.accuracy import bench_accuracy, mean_rows
 
     chosen = DEFAULT_METHODS if methods is None else methods.split(",")
-    measured = _announced(bench_accuracy(sets.split(","), chosen, splits, data, output))
+    measured = bench_accuracy(sets.split(","), chosen, splits, data, output, jobs, report=_say)
     show(measured if as_json else mean_rows(measured), as_json)
 
 
@@ -199,6 +229,11 @@ def show_each(rows: Iterable[Row], as_json: bool) -> None:
         kinds.setdefault(tuple(row.measures), []).append(row)
     for members in kinds.values():
         show(members, as_json)
+
+
+def _say(sentence: str) -> None:
+    """Say on standard error how far a run is."""
+    typer.echo(sentence, err=True)
 
 
 def _announced(rows: Iterable[Row]) -> Iterator[Row]:

@@ -8,6 +8,7 @@ import platform
 import subprocess
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -24,18 +25,18 @@ Value = str | int | float | bool | None
 
 @cache
 def environment() -> dict[str, Value]:
-    """Describe what a benchmark ran on: versions, machine, commit.
+    """Describe what a benchmark ran on: versions, machine, commit, day.
 
     Returns
     -------
     dict
-        ``python``, the versions of the packages that matter, ``system``, ``processor``, ``cores`` and ``commit``
-        (None outside a checkout).
+        ``python``, the versions of the packages that matter, ``system``, ``processor``, ``cores``, ``commit``
+        (None outside a checkout) and ``date``.
 
     Examples
     --------
     >>> sorted(environment())[:3]
-    ['commit', 'cores', 'numba']
+    ['commit', 'cores', 'date']
     """
     versions: dict[str, Value] = {}
     for package in _PACKAGES:
@@ -50,6 +51,7 @@ def environment() -> dict[str, Value]:
         "processor": _processor(),
         "cores": os.cpu_count(),
         "commit": _commit(),
+        "date": datetime.now(tz=UTC).date().isoformat(),
     }
 
 

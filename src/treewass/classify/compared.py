@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treewass.classify.votes import fallback_vote
 from treewass.distances.inputs import check_vectors
-from treewass.documents.histograms import warn_about_empty_rows
+from treewass.documents.histograms import first_few, warn_about_empty_rows
 from treewass.documents.latent_vectors import svd_vectors
 from treewass.learners.inputs import check_documents, check_labelled_documents, check_ranges, counts_tags
 
@@ -110,7 +110,7 @@ class ComparedNeighbors(ClassifierMixin, BaseEstimator):
         known = self._known(counts, "they are never neighbours.")
         if not known.size:
             raise ValueError("Expected at least one document with a word that has a vector, got none.")
-        self._documents, self._labels = counts[known], codes[known]
+        self._documents, self._rows, self._labels = counts[known], known, codes[known]
         self._compare: Callable[..., Any]
         if self.search is not None:
             self._compare = partial(self.search, word_vectors=vectors, **(self.settings or {}))
@@ -139,8 +139,47 @@ class ComparedNeighbors(ClassifierMixin, BaseEstimator):
         step = max(1, _BLOCK // self._labels.size)
         for start in range(0, known.size, step):
             rows = known[start : start + step]
-            probabilities[rows] = fallback_vote(self._labels[self._nearest(counts[rows])], self.classes_.size)
+            places = self._nearest(counts[rows], self.n_neighbors)[1]
+            probabilities[rows] = fallback_vote(self._labels[places], self.classes_.size)
         return probabilities
+
+    def kneighbors(
+        self, X: Any, n_neighbors: int | None = None, return_distance: bool = True
+    ) -> NDArray[np.int64] | tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Find the nearest training documents.
+
+        Parameters
+        ----------
+        X : sparse matrix or array-like of shape (n_queries, n_words)
+            Counts or weights, each row with a word that has a vector. A training document finds itself.
+        n_neighbors : int, optional
+            Neighbours a query; that of the constructor by default.
+        return_distance : bool, default=True
+            Whether to return the distances too.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_queries, k), only with `return_distance`
+            Ascending.
+        rows : ndarray of int64, shape (n_queries, k)
+            Row numbers of the training documents; ties in ascending order.
+        """
+        check_is_fitted(self)
+        k = self.n_neighbors if n_neighbors is None else n_neighbors
+        if not isinstance(k, int | np.integer) or k < 1:
+            raise ValueError(f"Expected n_neighbors as an integer of at least 1, got {k!r}.")
+        counts = check_documents(self, X)
+        empty = np.flatnonzero(self._covered_mass(counts) <= 0)
+        if empty.size:
+            raise ValueError(f"Expected a word with a vector in each document, rows {first_few(empty)} hold none.")
+        distances = np.empty((counts.shape[0], min(k, self._labels.size)))
+        places = np.empty(distances.shape, dtype=np.int64)
+        step = max(1, _BLOCK // self._labels.size)
+        for start in range(0, counts.shape[0], step):
+            block = slice(start, start + step)
+            distances[block], places[block] = self._nearest(counts[block], k)
+        rows = self._rows[places].astype(np.int64, copy=False)
+        return (distances, rows) if return_distance else rows
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the label of each document: the class of the largest probability.
@@ -157,23 +196,29 @@ class ComparedNeighbors(ClassifierMixin, BaseEstimator):
         probabilities = self.predict_proba(X)
         return np.asarray(self.classes_[probabilities.argmax(axis=1)])
 
-    def _nearest(self, counts: csr_array) -> NDArray[np.int64]:
+    def _nearest(self, counts: csr_array, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Find the nearest documents of some others, which all have a word with a vector."""
         if self.search is not None:
-            return np.asarray(self._compare(counts, self._documents, n_neighbors=self.n_neighbors)[1])
+            distances, places = self._compare(counts, self._documents, n_neighbors=min(k, self._labels.size))
+            return distances, places
         distances = self._compare(counts, self._documents)
-        return np.argsort(distances, axis=1, kind="stable")[:, : self.n_neighbors]
+        places = np.argsort(distances, axis=1, kind="stable")[:, :k]
+        return np.take_along_axis(distances, places, axis=1), places
 
     def _known(self, counts: csr_array, consequence: str) -> NDArray[np.intp]:
         """Find the documents with a word that has a vector, and warn about the others."""
+        covered = self._covered_mass(counts)
+        warn_about_empty_rows(np.flatnonzero(covered <= 0), consequence)
+        return np.flatnonzero(covered > 0)
+
+    def _covered_mass(self, counts: csr_array) -> NDArray[np.float64]:
+        """Add up the mass of the words that have a vector, by document."""
         if self._covered.size != counts.shape[1]:
             raise ValueError(
                 f"Expected one word vector for each of the {counts.shape[1]} columns of X, got {self._covered.size}. "
                 "Align them with the vocabulary: WordVectors.align(words)."
             )
-        covered = counts @ self._covered.astype(np.float64)
-        warn_about_empty_rows(np.flatnonzero(covered <= 0), consequence)
-        return np.flatnonzero(covered > 0)
+        return np.asarray(counts @ self._covered.astype(np.float64))
 
     def __sklearn_tags__(self) -> Tags:
         return counts_tags(super().__sklearn_tags__())
