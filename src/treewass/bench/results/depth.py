@@ -21,7 +21,7 @@ def depth_markdown(rows: Iterable[Row]) -> str:
     Parameters
     ----------
     rows : iterable of Row
-        Of the benchmarks ``depth`` and ``accuracy``; the latter have the deepest trees, on the first split.
+        Of the benchmarks ``depth`` and ``accuracy``; the latter have the deepest trees. Other splits are passed over.
 
     Returns
     -------

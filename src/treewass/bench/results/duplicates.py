@@ -33,11 +33,10 @@ def duplicates_markdown(rows: Iterable[Row]) -> str:
     >>> print(duplicates_markdown([row]).splitlines()[3])
     | bag of words, L1, k = 19 fall-back | 44.0 → 40.0 |
     """
-    found = {(str(row.case["set"]), str(row.case["method"])): row for row in rows if row.case["method"] in _SHOWN}
-    sets = sets_of(found.values())
-    counts = {name: row.measures for (name, _), row in found.items()}
-    left = [f"{int(counts[name]['documents'] or 0) - int(counts[name]['kept'] or 0)} of {counts[name]['documents']}"
-            for name in sets]  # fmt: skip
+    own = [row for row in rows if row.benchmark in ("duplicates", "ablation")]
+    found = {(str(row.case["set"]), str(row.case["method"])): row for row in own}
+    sets = sets_of(own)
+    left = [_left_out(next(row for row in own if row.case["set"] == name)) for name in sets]
     lines = [("test documents left out", left)]
     for method in _SHOWN:
         if any((name, method) in found for name in sets):
@@ -47,6 +46,11 @@ def duplicates_markdown(rows: Iterable[Row]) -> str:
         "training document has too, and those that stand among the test documents with another label as well, which "
         "no method can get right.\n"
     )
+
+
+def _left_out(row: Row) -> str:
+    documents, kept = int(row.measures["documents"] or 0), int(row.measures["kept"] or 0)
+    return f"{documents - kept} of {documents}"
 
 
 def _change(row: Row | None) -> str:
