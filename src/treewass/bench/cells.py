@@ -12,6 +12,7 @@ from treewass.bench.rows import Row, Value
 __all__ = ["Cell", "Report", "run_cells"]
 
 Report = Callable[[str], None]
+_TRUSTED = 120.0  # seconds of work before what was seen counts more than what was expected
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +128,7 @@ class _Progress:
         self._spent += self._cost(cell)
         if self._report is None:
             return
-        pace = (time.monotonic() - self._start) / self._spent if self._spent else 1.0
+        pace = (time.monotonic() - self._start + _TRUSTED) / (self._spent + _TRUSTED)
         what = ", ".join(str(value) for value in list(cell.case.values())[:3])
         left = _duration(max(0.0, self._left) * pace)
         self._report(f"{self._count} of {self._total}, {left} left: {cell.benchmark}, {what}")

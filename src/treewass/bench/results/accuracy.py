@@ -1,0 +1,189 @@
+"""Table 3 of the paper and what stands beside it: errors, votes, and what each method costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treewass.bench.datasets import PAPER_SETS
+from treewass.bench.results.drawing import BLUE, GREEN, ORANGE, panels, save_figure
+from treewass.bench.results.layout import figure, mean_figure, table
+from treewass.bench.results.published import PUBLISHED_ERRORS
+from treewass.bench.rows import Row
+from treewass.methods import METHODS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["SPLITS", "Summary", "cost_markdown", "draw_error_and_time", "error_markdown", "summarise", "vote_markdown"]
+
+SPLITS = {"twitter": 5, "amazon": 5, "classic": 5, "bbcsport": 5, "docstrings": 5}  # one of every other set
+_TREES = ("quadtree", "flowtree", "tsw-1", "tsw-5", "tsw-10", "stw")
+TABLE_3 = ("wmd", "swmd", *_TREES, "rwmd", "bow", "tfidf", "profile-fallback", "profile", "svm", "logistic", "minilm")
+_COLORS = {"profile": ORANGE, "tree metric": BLUE, "distance": GREEN}
+_OTHER_COLOR = "#666666"
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The rows of a method on a set, over splits.
+
+    Parameters
+    ----------
+    errors : tuple of float
+        In per cent, by split.
+    means : mapping
+        Mean of each measure over the splits that have it; None if none has.
+    few_splits : bool
+        Whether the set has more splits than were measured.
+    drawn : int or None
+        Test documents drawn, where not all were taken.
+    """
+
+    errors: tuple[float, ...]
+    means: Mapping[str, float | None]
+    few_splits: bool
+    drawn: int | None
+
+    @property
+    def shown(self) -> str:
+        """The error with its deviation over splits, and marks for what was cut."""
+        return mean_figure(self.errors) + "†" * self.few_splits + "‡" * (self.drawn is not None)
+
+
+Summaries = Mapping[tuple[str, str], Summary]
+
+
+def summarise(rows: Iterable[Row]) -> dict[tuple[str, str], Summary]:
+    """Gather rows of ``bench accuracy`` by set and method.
+
+    Parameters
+    ----------
+    rows : iterable of Row
+
+    Returns
+    -------
+    dict
+        Summaries by set and method.
+    """
+    members: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        members.setdefault((str(row.case["set"]), str(row.case["method"])), []).append(row)
+    found = {}
+    for (name, method), own in members.items():
+        errors = tuple(float(str(row.measures["error_percent"])) for row in own)
+        means = {measure: _mean(own, measure) for measure in own[-1].measures}
+        drawn = own[0].case.get("test_documents")
+        few = len({row.case["split"] for row in own}) < SPLITS.get(name, 1)
+        found[name, method] = Summary(errors, means, few, None if drawn is None else int(drawn))
+    return found
+
+
+def error_markdown(
+    rows: Iterable[Row], methods: Sequence[str] = TABLE_3, sets: Sequence[str] = PAPER_SETS, published: bool = True
+) -> str:
+    """Lay errors out, methods down and sets across, the published figure in brackets.
+
+    Parameters
+    ----------
+    rows : iterable of Row
+        As ``bench accuracy`` makes them.
+    methods, sets : sequence of str
+        In the order of the table; methods without a row are left out.
+    published : bool, default=True
+        Whether the paper's figures stand beside ours.
+
+    Returns
+    -------
+    str
+    """
+    found = summarise(rows)
+    lines = []
+    for method in _measured(found, methods, sets):
+        cells = [found[name, method].shown if (name, method) in found else "–" for name in sets]
+        if published and method in PUBLISHED_ERRORS:
+            cells = [f"{cell} ({PUBLISHED_ERRORS[method][name]})" for cell, name in zip(cells, sets, strict=True)]
+        lines.append((METHODS[method].title, cells))
+    return table("test error in %", [name.upper() for name in sets], lines)
+
+
+def vote_markdown(rows: Iterable[Row], methods: Sequence[str] = TABLE_3, sets: Sequence[str] = PAPER_SETS) -> str:
+    """Lay out the errors of the same neighbours when nearer ones count more."""
+    return _means_markdown(rows, methods, sets, "distance_vote_error_percent", "error with distance votes, %", ".1f")
+
+
+def cost_markdown(rows: Iterable[Row], methods: Sequence[str] = TABLE_3, sets: Sequence[str] = PAPER_SETS) -> str:
+    """Lay out what each method costs: CPU time of the fit, memory, size of the model."""
+    rows = list(rows)
+    tables = (
+        ("fit_seconds", "fit, CPU seconds", ".1f"),
+        ("peak_megabytes", "peak memory of fit and test, MB", ".0f"),
+        ("model_megabytes", "fitted model, MB", ".1f"),
+    )
+    return "\n".join(_means_markdown(rows, methods, sets, *table) for table in tables)
+
+
+def draw_error_and_time(rows: Iterable[Row], times: Iterable[Row], path: Path) -> None:
+    """Draw error against the time of one query, a panel a set.
+
+    Parameters
+    ----------
+    rows : iterable of Row
+        Of ``bench accuracy``.
+    times : iterable of Row
+        Of ``bench batch``: those of one query against the whole training set.
+    path : Path
+        Where to write the figure.
+    """
+    found = summarise(rows)
+    queries = {(row.case["set"], row.case["method"]): row.measures["query_ms"] for row in times}
+    drawing, axes = panels(2, 3, (11.0, 7.0))
+    for name, ax in zip(PAPER_SETS, axes, strict=True):
+        points = [
+            (float(str(queries[name, method])), float(np.mean(found[name, method].errors)), method)
+            for method in TABLE_3
+            if (name, method) in found and queries.get((name, method)) is not None
+        ]
+        _draw_panel(ax, name.upper(), points)
+    drawing.supxlabel("time of one query against the training set, ms, one thread", fontsize=9)
+    drawing.supylabel("kNN test error in %", fontsize=9)
+    save_figure(drawing, path)
+
+
+def _draw_panel(ax: Axes, title: str, points: Sequence[tuple[float, float, str]]) -> None:
+    """Draw the points of a set; the labels of near ones go up and down in turn."""
+    ax.set_title(title)
+    ax.set_xscale("log")
+    for place, (milliseconds, error, method) in enumerate(sorted(points)):
+        chosen = METHODS[method]
+        kind = "profile" if method.startswith("profile") else chosen.kind
+        color = _COLORS.get(kind, _OTHER_COLOR)
+        ax.plot(milliseconds, error, "o", color=color, markersize=5)
+        offset = (0, 6) if place % 2 else (0, -12)
+        ax.annotate(method, (milliseconds, error), xytext=offset, textcoords="offset points", ha="center", fontsize=7)
+    ax.margins(0.12, 0.14)
+
+
+def _measured(found: Summaries, methods: Sequence[str], sets: Sequence[str]) -> list[str]:
+    return [method for method in methods if any((name, method) in found for name in sets)]
+
+
+def _means_markdown(
+    rows: Iterable[Row], methods: Sequence[str], sets: Sequence[str], measure: str, corner: str, form: str
+) -> str:
+    found = summarise(rows)
+    lines = []
+    for method in _measured(found, methods, sets):
+        values = [found[name, method].means.get(measure) if (name, method) in found else None for name in sets]
+        if any(value is not None for value in values):
+            lines.append((METHODS[method].title, [figure(value, form) for value in values]))
+    return table(corner, [name.upper() for name in sets], lines)
+
+
+def _mean(rows: Sequence[Row], measure: str) -> float | None:
+    values = [value for row in rows if isinstance(value := row.measures.get(measure), int | float)]
+    return float(np.mean(values)) if values else None

@@ -1,0 +1,126 @@
+"""The page of results and the short table of the README, made from stored rows alone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from treewass.bench.results.accuracy import cost_markdown, draw_error_and_time, error_markdown, vote_markdown
+from treewass.bench.row_files import RowFiles
+from treewass.bench.rows import Row
+from treewass.saving import replacing
+
+__all__ = ["make_page", "short_table", "write_page", "write_short_table"]
+
+_BENCHMARKS = ("accuracy", "time")
+_PARTS = ("statistics", "synthetic", "duplicates", "depth", "times", "ablation", "loss")
+_SHORT = ("tfidf", "minilm", "wmd", "swmd", "stw", "profile-fallback", "profile", "svm", "logistic")
+_BEGIN, _END = "<!-- table of treewass bench all -->", "<!-- end of the table -->"
+_MACHINE = {
+    "date": "measured on",
+    "processor": "processor",
+    "cores": "cores",
+    "python": "Python",
+    "numpy": "numpy",
+    "scipy": "scipy",
+    "scikit-learn": "scikit-learn",
+    "numba": "numba",
+    "commit": "commits",
+}
+
+
+def write_page(files: RowFiles, page: Path, figures: Path) -> Path:
+    """Write the page and draw its figures.
+
+    Parameters
+    ----------
+    files : RowFiles
+        The rows.
+    page : Path
+        The Markdown file to write.
+    figures : Path
+        The folder for figures.
+
+    Returns
+    -------
+    Path
+        The page.
+    """
+    page.parent.mkdir(parents=True, exist_ok=True)
+    figures.mkdir(parents=True, exist_ok=True)
+    written = make_page(files, figures, Path(os.path.relpath(figures, page.parent)).as_posix())
+    with replacing(page) as place:
+        place.write_text(written, encoding="utf-8")
+    return page
+
+
+def make_page(files: RowFiles, figures: Path, link: str) -> str:
+    """Compose the page, and draw its figures.
+
+    Parameters
+    ----------
+    files : RowFiles
+        The rows; parts of the page whose rows are missing are left out.
+    figures : Path
+        The folder to draw figures into.
+    link : str
+        That folder as seen from the page.
+
+    Returns
+    -------
+    str
+    """
+    from jinja2 import Environment, StrictUndefined
+
+    rows = {name: files.rows(name) for name in _BENCHMARKS}
+    parts = {"figures": link, "machine": _machine([row for own in rows.values() for row in own])}
+    environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    template = environment.from_string(Path(__file__).with_name("page.md.jinja").read_text(encoding="utf-8"))
+    return template.render(dict.fromkeys(_PARTS, "") | parts | _accuracy(rows, figures)).rstrip() + "\n"
+
+
+def _accuracy(rows: dict[str, list[Row]], figures: Path) -> dict[str, str]:
+    """Table 3 and what stands beside it."""
+    errors = rows["accuracy"]
+    times = [row for row in rows["time"] if row.case.get("measure") == "one query, whole training set"]
+    if errors and times:
+        draw_error_and_time(errors, times, figures / "error-and-time.svg")
+    return {
+        "errors": error_markdown(errors) if errors else "",
+        "votes": vote_markdown(errors) if errors else "",
+        "costs": cost_markdown(errors) if errors else "",
+        "error_and_time": "drawn" if errors and times else "",
+    }
+
+
+def _machine(rows: Sequence[Row]) -> list[str]:
+    """Say where and when rows were measured, and with what."""
+    found = {
+        title: sorted({str(value) for row in rows if (value := row.environment.get(key)) is not None})
+        for key, title in _MACHINE.items()
+    }
+    return [f"{title}: {', '.join(values)}" for title, values in found.items() if values]
+
+
+def short_table(files: RowFiles) -> str:
+    """Lay out the errors of the best-known methods, as the README shows them."""
+    return error_markdown(files.rows("accuracy"), _SHORT, published=False)
+
+
+def write_short_table(files: RowFiles, path: Path) -> None:
+    """Put the short table between the marks of a file.
+
+    Parameters
+    ----------
+    files : RowFiles
+        The rows.
+    path : Path
+        A Markdown file with the two comments that mark the table's place.
+    """
+    content = path.read_text(encoding="utf-8")
+    if content.count(_BEGIN) != 1 or content.count(_END) != 1:
+        raise ValueError(f"Expected the comments {_BEGIN} and {_END} in {path}, once each, around the table.")
+    before, rest = content.split(_BEGIN)
+    with replacing(path) as place:
+        place.write_text(f"{before}{_BEGIN}\n\n{short_table(files)}\n{_END}{rest.split(_END)[1]}", encoding="utf-8")
