@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from treewass.bench.accuracy_measures import measure
 from treewass.bench.datasets import Split, load_split
-from treewass.bench.duplicates import DUPLICATE_METHODS, duplicate_cells, kept_documents
+from treewass.bench.duplicates import DUPLICATE_METHODS, duplicate_cells, kept_documents, kept_errors
 from treewass.cli import app
 
 documents = st.lists(
@@ -46,6 +46,10 @@ def test_errors_on_all_documents_are_those_of_the_accuracy_rows(folder, cell):
     assert found["documents"] == split.y_test.size
     assert found["kept"] == kept_documents(split).sum()
     assert 0 < found["kept"] < found["documents"]
+
+
+def test_nothing_kept_has_no_error():
+    assert kept_errors(np.array([True]), np.array([False]))["kept_error_percent"] is None
 
 
 def test_the_command_stores_rows_and_lays_them_out(folder, tmp_path):

@@ -115,6 +115,11 @@ def kept_errors(wrong: NDArray[np.bool_], kept: NDArray[np.bool_]) -> dict[str, 
     ----------
     wrong, kept : ndarray of bool, shape (n_test_documents,)
 
+    Returns
+    -------
+    dict
+        The second error is None if no document is kept.
+
     Examples
     --------
     >>> kept_errors(np.array([True, False, False, True]), np.array([True, True, False, False]))
@@ -122,7 +127,7 @@ def kept_errors(wrong: NDArray[np.bool_], kept: NDArray[np.bool_]) -> dict[str, 
     """
     return {
         "error_percent": round(100 * float(np.mean(wrong)), 3),
-        "kept_error_percent": round(100 * float(np.mean(wrong[kept])), 3),
+        "kept_error_percent": round(100 * float(np.mean(wrong[kept])), 3) if kept.any() else None,
         "documents": wrong.size,
         "kept": int(kept.sum()),
     }

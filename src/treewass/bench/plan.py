@@ -6,9 +6,13 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from treewass.bench.ablation import ablation_cells
 from treewass.bench.accuracy import accuracy_cells
 from treewass.bench.cells import Cell
 from treewass.bench.datasets import PAPER_SETS, data_folder
+from treewass.bench.depth import depth_cells
+from treewass.bench.duplicates import duplicate_cells
+from treewass.bench.synthetic import synthetic_cells
 
 __all__ = ["all_cells", "chosen_cells", "quick_cells"]
 
@@ -69,7 +73,13 @@ def all_cells(data: str | os.PathLike[str] | None = None) -> list[Cell]:
         What is quick first.
     """
     folder = os.fspath(data_folder(data))
-    cells = _table_3(folder)
+    cells = [
+        *synthetic_cells(folder),
+        *_table_3(folder),
+        *duplicate_cells(folder),
+        *depth_cells(folder),
+        *ablation_cells(folder),
+    ]
     return sorted(cells, key=lambda cell: cell.seconds > _QUICK_SECONDS)
 
 

@@ -32,13 +32,20 @@ def test_the_same_rows_give_the_same_trees(tmp_path, ending):
     assert (tmp_path / f"a.{ending}").read_bytes() == (tmp_path / f"b.{ending}").read_bytes()
 
 
+def test_a_tree_that_is_missing_is_left_out(tmp_path):
+    draw_instruments([row for row in SYNTHETIC if row.case["method"] != "tsw-1"], tmp_path / "two.svg")
+    draw_instruments(SYNTHETIC, tmp_path / "three.svg")
+    assert 0 < (tmp_path / "two.svg").stat().st_size < (tmp_path / "three.svg").stat().st_size
+
+
 def test_every_word_with_mass_is_named_at_its_distance_from_the_root():
     _, (ax,) = panels(1, 1, (4, 3))
     tree = Tree([-1, 0, 0], [1.0, 2.0, 1.0], [1, 1, 0, 0], [0.5, 1.5, 1.0, 1.0])
     draw_tree(ax, TreeMetric(tree, [1.0, 1.0, 1.0, 0.0]), ["cello", "violin", "flute", "lur"], telling=["violin"])
-    places = {text.get_text(): text.xy for text in ax.texts}
+    *names, left_out = ax.texts
+    places = {name.get_text(): name.xy for name in names}
     assert {word: place[0] for word, place in places.items()} == {"violin": 3.5, "cello": 2.5, "flute": 1.0}
     assert len({place[1] for place in places.values()}) == 3
-    assert ax.get_xlabel() == "without a vector: lur"
+    assert left_out.get_text() == "without a vector: lur"
     low, high = ax.get_ylim()
     assert all(low < place[1] < high for place in places.values())

@@ -105,21 +105,18 @@ def draw_losses(rows: Iterable[Row], path: str | os.PathLike[str]) -> None:
     path : path-like
         The SVG to write.
     """
-    from treewass.bench.results.drawing import LINES, panels, save_figure
+    from treewass.bench.results.drawing import LINES, save_figure, set_panels
 
     rows = list(rows)
     found, sets = {str(row.case["set"]): row.measures for row in rows}, sets_of(rows)
-    canvas, axes = panels(2, 3, (9.6, 5.4), sharex=True)
-    for ax, name in zip(axes, sets, strict=False):
+    canvas, axes = set_panels(sets)
+    for ax, name in zip(axes, sets, strict=True):
         best = int(found[name]["best_epoch"] or 0)
         for (measure, title), (color, marker, dashes) in zip(_CURVES.items(), LINES, strict=False):
             curve = _curve(found[name][measure])
             ax.plot(range(1, len(curve) + 1), curve, color=color, ls=dashes, label=title)
             if measure == "validation_losses":
                 ax.plot([best], [curve[best - 1]], marker, color=color, ls="none", label="epoch taken")
-        ax.set_title(name.upper())
-    for ax in axes[len(sets) :]:
-        ax.set_visible(False)
     canvas.supxlabel("epoch", fontsize=9)
     canvas.supylabel("contrastive loss", fontsize=9)
     canvas.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3, frameon=False)

@@ -59,25 +59,22 @@ def draw_depth(rows: Iterable[Row], path: str | os.PathLike[str]) -> None:
     path : path-like
         The SVG to write.
     """
-    from treewass.bench.results.drawing import LINES, panels, save_figure
+    from treewass.bench.results.drawing import LINES, save_figure, set_panels
 
     errors, sets = _errors(rows)
-    figure, axes = panels(2, 3, (9.6, 5.4), sharex=True)
-    for ax, name in zip(axes, sets, strict=False):
+    canvas, axes = set_panels(sets)
+    for ax, name in zip(axes, sets, strict=True):
         for (method, full), (color, marker, dashes) in zip(FULL_DEPTHS.items(), LINES, strict=True):
             found = {key[2] + 6 - full: error for key, error in errors.items() if key[:2] == (name, method)}
             depths = sorted(found)
             title = "STW" if method == "stw" else METHODS[method].title
             ax.plot(depths, [found[depth] for depth in depths], color=color, marker=marker, ls=dashes, label=title)
-        ax.set_title(name.upper())
         ax.set_xticks([4, 5, 6])
         ax.set_ylim(bottom=0)
-    for ax in axes[len(sets) :]:
-        ax.set_visible(False)
-    figure.supxlabel("depth of the tree, words included", fontsize=9)
-    figure.supylabel("test error in %", fontsize=9)
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=4, frameon=False)
-    save_figure(figure, path)
+    canvas.supxlabel("depth of the tree, words included", fontsize=9)
+    canvas.supylabel("test error in %", fontsize=9)
+    canvas.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=4, frameon=False)
+    save_figure(canvas, path)
 
 
 def _errors(rows: Iterable[Row]) -> tuple[Errors, list[str]]:

@@ -44,7 +44,7 @@ def duplicates_markdown(rows: Iterable[Row]) -> str:
     return table("test error in %, all → without repeats", [name.upper() for name in sets], lines) + (
         "\nFirst split only; one fit on all training documents. Left out are test documents whose words and shares a "
         "training document has too, and those that stand among the test documents with another label as well, which "
-        "no method can get right.\n"
+        "no method can get all right.\n"
     )
 
 

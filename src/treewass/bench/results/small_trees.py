@@ -52,12 +52,12 @@ def draw_tree(ax: Axes, metric: TreeMetric, words: Sequence[str], *, telling: Co
         ax.annotate(words[word], (end, word_heights[word]), (7, 0), textcoords="offset points", va="center", color=INK)
     ax.plot(depths, heights, "o", color=INK, markersize=6, zorder=3)
     left_out = [words[word] for word in range(len(words)) if masses[word] <= 0]
-    ax.set_xlabel(f"without a vector: {', '.join(left_out)}" if left_out else " ", fontsize=8, color="#5f6368")
+    if left_out:
+        text = f"without a vector: {', '.join(left_out)}"
+        ax.text(0.5, -0.04, text, transform=ax.transAxes, ha="center", va="top", fontsize=8, color="#5f6368")
     ax.set_xlim(-0.06 * far, 1.55 * far)
     ax.set_ylim(min([*heights, *word_heights.values()]) - 0.6, 0.6)
-    ax.set_xticks([])
-    ax.set_yticks([])
-    ax.spines[:].set_visible(False)
+    ax.set_axis_off()
 
 
 def _edge(ax: Axes, start: tuple[float, float], end: tuple[float, float]) -> None:

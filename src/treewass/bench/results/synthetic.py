@@ -21,6 +21,7 @@ _TITLES = {
     "stw": "STW",
     "profile": "**treewass**",
 }
+_DRAWN = {"quadtree": "Quadtree", "tsw-1": "TSW", "stw": "STW"}
 _MEASURES = {
     "ours, fall-back vote from k = 19": "error_percent",
     "ours, nearest neighbour alone": "nearest_error_percent",
@@ -81,7 +82,7 @@ def draw_instruments(rows: Iterable[Row], path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     rows : iterable of Row
-        Of the benchmark ``synthetic``, the rows of the three trees among them.
+        Of the benchmark ``synthetic``, the rows of the three trees among them; a tree without one is left out.
     path : path-like
         The SVG to write.
     """
@@ -92,9 +93,10 @@ def draw_instruments(rows: Iterable[Row], path: str | os.PathLike[str]) -> None:
 
     found = {row.case["method"]: row.measures for row in rows if row.case["measure"] == "tree"}
     canvas, axes = panels(1, 3, (9.6, 3.2))
-    for ax, method, title in zip(axes, ("quadtree", "tsw-1", "stw"), ("Quadtree", "TSW", "STW"), strict=True):
-        words, metric = str(found[method]["words"]).split(), from_json(str(found[method]["tree"]))
-        if isinstance(metric, TreeMetric):
-            draw_tree(ax, metric, words, telling=("piano", "violin"))
+    for ax, (method, title) in zip(axes, _DRAWN.items(), strict=True):
         ax.set_title(title)
+        ax.set_axis_off()
+        metric = from_json(str(found[method]["tree"])) if method in found else None
+        if isinstance(metric, TreeMetric):
+            draw_tree(ax, metric, str(found[method]["words"]).split(), telling=("piano", "violin"))
     save_figure(canvas, path)
