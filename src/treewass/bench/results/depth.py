@@ -12,6 +12,7 @@ from treewass.methods import METHODS
 
 __all__ = ["depth_markdown", "draw_depth"]
 
+_LEAST_RANGE = 4.0  # per cent that a panel spans
 Errors = dict[tuple[str, str, int], float]
 
 
@@ -70,7 +71,9 @@ def draw_depth(rows: Iterable[Row], path: str | os.PathLike[str]) -> None:
             title = "STW" if method == "stw" else METHODS[method].title
             ax.plot(depths, [found[depth] for depth in depths], color=color, marker=marker, ls=dashes, label=title)
         ax.set_xticks([4, 5, 6])
-        ax.set_ylim(bottom=0)
+        low, high = ax.get_ylim()
+        beyond = max(0.0, _LEAST_RANGE - (high - low)) / 2  # so that noise does not look like a trend
+        ax.set_ylim(low - beyond, high + beyond)
     canvas.supxlabel("depth of the tree, words included", fontsize=9)
     canvas.supylabel("test error in %", fontsize=9)
     canvas.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=4, frameon=False)
