@@ -1,9 +1,10 @@
 # Everything runs in .venv, which the first target that needs it creates. Give another interpreter with
-# `make demo PYTHON=python3.13`, another number of test processes with `make test WORKERS=8`.
+# `make demo PYTHON=python3.13`, another number of test processes with `make test WORKERS=8`. `make bench` reads the text
+# sets from the folder that TREEWASS_DATA names.
 
 PYTHON ?= python3
 WORKERS ?= 2
-BENCH ?= import
+BENCH ?= all --page docs/results.md --readme README.md
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -47,7 +48,7 @@ docs: $(DEV_STAMP) ## The documentation, as docs/_build/html/index.html
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "Open docs/_build/html/index.html"
 
-bench: $(DEV_STAMP) ## The benchmark named by BENCH
+bench: $(DEV_STAMP) ## The paper's tables and figures; BENCH=speed for another benchmark
 	$(BIN)/treewass bench $(BENCH)
 
 clean: ## Remove what was built, but not .venv

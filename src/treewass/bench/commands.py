@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from treewass.bench.data.commands import data_app
 from treewass.bench.paper_commands import register
 from treewass.methods import DEFAULT_METHODS
 
@@ -17,6 +18,7 @@ __all__ = ["bench"]
 
 bench = typer.Typer(help="Measure: rows as JSON lines for machines, a table for people.", no_args_is_help=True)
 register(bench)
+bench.add_typer(data_app, name="data")
 AsJson = Annotated[bool, typer.Option("--json", help="Print rows as JSON lines instead of a table.")]
 
 

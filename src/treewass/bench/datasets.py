@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import os
 import warnings
 from collections.abc import Iterable
@@ -14,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from treewass.bench.splits import SetNotes, read_notes
 from treewass.documents.corpus import Corpus
 from treewass.documents.readers import read_corpus
 from treewass.documents.word_vectors import AlignedVectors, WordVectors, read_word_vectors
@@ -22,10 +21,12 @@ from treewass.exceptions import UncoveredWordsWarning
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
+    from sklearn.feature_extraction.text import CountVectorizer
 
-__all__ = ["PAPER_SETS", "Split", "TextSet", "data_folder", "load_set", "load_split", "load_vectors"]
+__all__ = ["PAPER_SETS", "Split", "TextSet", "data_folder", "load_set", "load_split", "load_vectors", "set_names"]
 
 PAPER_SETS = ("twitter", "amazon", "classic", "bbcsport", "ohsumed", "reuters")
+_ENDING = ".jsonl.gz"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,19 +66,37 @@ class TextSet:
         Row numbers of the training documents, one array per split; all other rows are test documents.
     stop_words : tuple of str
         Words that the paper's cleaning leaves out, none for TWITTER.
+    cleaned : bool, default=False
+        Whether the texts are words with spaces between them that need no cleaning, each of them a word of the
+        vocabulary as it is, as in the sets that the word mover papers' files hold.
     """
 
     corpus: Corpus
     train_rows: tuple[NDArray[np.intp], ...]
     stop_words: tuple[str, ...]
+    cleaned: bool = False
 
     @cached_property
     def labels(self) -> NDArray[np.str_]:
         """The labels as an array, shape (n_documents,)."""
         return np.array(self.corpus.labels)
 
+    def vectorizer(self) -> CountVectorizer:
+        """Make the vectoriser of the paper's cleaning: lower case, words of letters, digits and apostrophes.
+
+        Returns
+        -------
+        CountVectorizer
+            Not fitted; for texts that are clean already, one that takes every word as it is.
+        """
+        from sklearn.feature_extraction.text import CountVectorizer
+
+        if self.cleaned:
+            return CountVectorizer(token_pattern=r"\S+", lowercase=False)
+        return CountVectorizer(token_pattern=r"[a-z0-9']+", stop_words=list(self.stop_words) or None)
+
     def split(self, number: int) -> Split:
-        """Vectorise a split as the paper does: lower case, words of letters, digits and apostrophes.
+        """Vectorise a split with the words of its training documents.
 
         Parameters
         ----------
@@ -88,13 +107,11 @@ class TextSet:
         -------
         Split
         """
-        from sklearn.feature_extraction.text import CountVectorizer
-
         train = self.train_rows[number]
         test = np.setdiff1d(np.arange(len(self.corpus)), train)
         train_texts = [self.corpus.texts[row] for row in train]
         test_texts = [self.corpus.texts[row] for row in test]
-        vectorizer = CountVectorizer(token_pattern=r"[a-z0-9']+", stop_words=list(self.stop_words) or None)
+        vectorizer = self.vectorizer()
         X_train = vectorizer.fit_transform(train_texts)
         X_test = vectorizer.transform(test_texts)
         words = vectorizer.get_feature_names_out()
@@ -118,6 +135,22 @@ def data_folder(folder: str | os.PathLike[str] | None = None) -> Path:
     return path
 
 
+def set_names(folder: str | os.PathLike[str] | None = None) -> list[str]:
+    """List the sets of a folder: the paper's in its order, then the others.
+
+    Parameters
+    ----------
+    folder : path-like, optional
+        Where the sets are; that of the variable TREEWASS_DATA by default.
+
+    Returns
+    -------
+    list of str
+    """
+    found = sorted(path.name.removesuffix(_ENDING) for path in data_folder(folder).glob(f"*{_ENDING}"))
+    return [name for name in PAPER_SETS if name in found] + [name for name in found if name not in PAPER_SETS]
+
+
 def load_set(name: str, folder: str | os.PathLike[str] | None = None) -> TextSet:
     """Load a text set with its splits.
 
@@ -131,14 +164,22 @@ def load_set(name: str, folder: str | os.PathLike[str] | None = None) -> TextSet
     Returns
     -------
     TextSet
+
+    Raises
+    ------
+    ValueError
+        If there is no such set, one of its files is broken, or its splits or the stop words are missing.
     """
-    path = data_folder(folder) / f"{name}.jsonl.gz"
+    path = data_folder(folder) / f"{name}{_ENDING}"
     if not path.exists():
-        known = sorted(file.name.removesuffix(".jsonl.gz") for file in path.parent.glob("*.jsonl.gz"))
-        raise ValueError(f"Expected one of the sets {', '.join(known)}, got {name!r}.")
+        known = ", ".join(sorted(set_names(path.parent)))
+        if not known:
+            raise ValueError(f"Expected text sets in {path.parent}, found none. Make them with treewass bench data.")
+        raise ValueError(f"Expected one of the sets {known}, got {name!r}.")
     corpus = read_corpus(path)
-    stop_words = () if name == "twitter" else tuple((path.parent / "stop_words.txt").read_text("utf-8").split())
-    return TextSet(corpus, _train_rows(path.parent, name, corpus), stop_words)
+    notes = read_notes(path.parent).get(name, SetNotes())
+    stop_words = () if name == "twitter" or notes.cleaned else _read_stop_words(path.parent)
+    return TextSet(corpus, _train_rows(path, corpus, notes), stop_words, notes.cleaned)
 
 
 def load_split(name: str, number: int = 0, folder: str | os.PathLike[str] | None = None) -> Split:
@@ -191,10 +232,29 @@ def _all_vectors(path: Path) -> WordVectors:
     return read_word_vectors(path)
 
 
-def _train_rows(folder: Path, name: str, corpus: Corpus) -> tuple[NDArray[np.intp], ...]:
+def _train_rows(path: Path, corpus: Corpus, notes: SetNotes) -> tuple[NDArray[np.intp], ...]:
     """Take the split that the set comes with, or the stored random ones."""
     if corpus.parts is not None:
         return (np.flatnonzero(np.array(corpus.parts) == "train"),)
-    with gzip.open(folder / "splits.json.gz", "rt", encoding="utf-8") as file:
-        splits = json.load(file)
-    return tuple(np.array(rows) for rows in splits[name]["train"])
+    if not notes.train_rows:
+        raise ValueError(
+            f"{path}: the set has no field 'split', and splits.json.gz beside it has no splits for it. "
+            "Make the set again with treewass bench data, which draws splits."
+        )
+    for rows in notes.train_rows:
+        if rows.size == 0 or rows.max() >= len(corpus):
+            raise ValueError(
+                f"{path}: expected splits that train on some of the {len(corpus)} documents, but splits.json.gz beside "
+                f"it names {rows.size} rows up to {rows.max(initial=-1)}. Make the set again with treewass bench data."
+            )
+    return notes.train_rows
+
+
+def _read_stop_words(folder: Path) -> tuple[str, ...]:
+    path = folder / "stop_words.txt"
+    if not path.exists():
+        raise ValueError(
+            f"Expected the stop words in {path}, but there is no such file. Copy the list of that name from the public "
+            "repository mkusner/wmd; an empty file leaves every word in."
+        )
+    return tuple(path.read_text("utf-8").split())

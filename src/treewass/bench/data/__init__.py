@@ -1,0 +1,1 @@
+"""Making the folder of text sets from public files."""
