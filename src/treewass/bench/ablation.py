@@ -81,7 +81,8 @@ def _measures(name: str, data: str | os.PathLike[str] | None, **settings: Any) -
         measures[f"{variant.replace('-', '_')}_{smoothness:g}_percent"] = round(100 * float(np.mean(missed)), 3)
     measures["best_epoch"] = learner.best_epoch_
     measures["losses"] = _joined(record.loss for record in learner.history_)
-    measures["validation_losses"] = _joined(record.validation_loss or 0.0 for record in learner.history_)
+    validation = (record.validation_loss for record in learner.history_)
+    measures["validation_losses"] = _joined(loss for loss in validation if loss is not None)
     return measures
 
 
