@@ -21,6 +21,7 @@ MEGABYTE = 1_000_000
 NOT_IN_REFERENCE = {
     "treewass.bench",
     "treewass.bench.data",
+    "treewass.bench.results",
     "treewass.commands",
     "treewass.search.kernels",
 }  # no interfaces

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from treewass.bench.data.commands import data_app
+from treewass.bench.paper_commands import register
 from treewass.methods import DEFAULT_METHODS
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["bench"]
 
 bench = typer.Typer(help="Measure: rows as JSON lines for machines, a table for people.", no_args_is_help=True)
+register(bench)
 bench.add_typer(data_app, name="data")
 AsJson = Annotated[bool, typer.Option("--json", help="Print rows as JSON lines instead of a table.")]
 
@@ -197,7 +199,7 @@ def train_command(
     as_json: AsJson = False,
     cases: Annotated[
         str, typer.Option(help="What to measure, with commas.")
-    ] = "dense,memory,vocabulary,depth,variants,ablation",
+    ] = "dense,memory,vocabulary,depth,ablation",
     data: Annotated[str | None, typer.Option(help="Folder of the text sets; TREEWASS_DATA by default.")] = None,
 ) -> None:
     """Measure the paper's learner: a step beside algorithm 1, memory, growth with words and depth, its options."""

@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
     from sklearn.feature_extraction.text import CountVectorizer
 
-__all__ = ["PAPER_SETS", "Split", "TextSet", "data_folder", "load_set", "load_vectors", "set_names"]
+__all__ = ["PAPER_SETS", "Split", "TextSet", "data_folder", "load_set", "load_split", "load_vectors", "set_names"]
 
 PAPER_SETS = ("twitter", "amazon", "classic", "bbcsport", "ohsumed", "reuters")
 _ENDING = ".jsonl.gz"
@@ -182,6 +182,26 @@ def load_set(name: str, folder: str | os.PathLike[str] | None = None) -> TextSet
     return TextSet(corpus, _train_rows(path, corpus, notes), stop_words, notes.cleaned)
 
 
+def load_split(name: str, number: int = 0, folder: str | os.PathLike[str] | None = None) -> Split:
+    """Load a set and vectorise a split, or return it again: neighbouring cells of a benchmark share it.
+
+    Parameters
+    ----------
+    name : str
+        The file's name without ``.jsonl.gz``.
+    number : int, default=0
+        Which of the set's splits.
+    folder : path-like, optional
+        Where the sets are; that of the variable TREEWASS_DATA by default.
+
+    Returns
+    -------
+    Split
+        To be read, not changed.
+    """
+    return _split(name, number, data_folder(folder))
+
+
 def load_vectors(words: Iterable[str], folder: str | os.PathLike[str] | None = None) -> AlignedVectors:
     """Load the vectors of words; words without one carry no mass, as in the paper's sets, which lack them.
 
@@ -199,6 +219,11 @@ def load_vectors(words: Iterable[str], folder: str | os.PathLike[str] | None = N
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UncoveredWordsWarning)
         return _all_vectors(data_folder(folder) / "word_vectors.npz").align(words)
+
+
+@lru_cache(maxsize=2)
+def _split(name: str, number: int, folder: Path) -> Split:
+    return load_set(name, folder).split(number)
 
 
 @cache

@@ -6,10 +6,14 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from treewass.bench.ablation import ablation_cells
 from treewass.bench.accuracy import accuracy_cells
 from treewass.bench.cells import Cell
 from treewass.bench.datasets import PAPER_SETS, data_folder
+from treewass.bench.depth import depth_cells
+from treewass.bench.duplicates import duplicate_cells
 from treewass.bench.statistics import statistics_cells
+from treewass.bench.synthetic import synthetic_cells
 
 __all__ = ["all_cells", "chosen_cells", "quick_cells"]
 
@@ -70,7 +74,14 @@ def all_cells(data: str | os.PathLike[str] | None = None) -> list[Cell]:
         What is quick first.
     """
     folder = os.fspath(data_folder(data))
-    cells = [*statistics_cells(folder, PAPER_SETS), *_table_3(folder)]
+    cells = [
+        *statistics_cells(folder, PAPER_SETS),
+        *synthetic_cells(folder),
+        *_table_3(folder),
+        *duplicate_cells(folder),
+        *depth_cells(folder),
+        *ablation_cells(folder),
+    ]
     return sorted(cells, key=lambda cell: cell.seconds > _QUICK_SECONDS)
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CASES", "bench_train", "learning_documents", "random_scores"]
 
-CASES = ("dense", "memory", "vocabulary", "depth", "variants", "ablation")
+CASES = ("dense", "memory", "vocabulary", "depth", "ablation")
 _ARITY, _DEPTH, _BATCH = 5, 5, 100
 _ROUND = 5
 _RIVALS = {
@@ -50,10 +50,9 @@ def bench_train(
 
     Parameters
     ----------
-    cases : sequence of {"dense", "memory", "vocabulary", "depth", "variants", "ablation"}
+    cases : sequence of {"dense", "memory", "vocabulary", "depth", "ablation"}
         Seconds of a step beside the dense form of algorithm 1, and beside a loop over pairs; peak memory; seconds
-        against the number of words, and against the depth of the tree; errors of the variants of the distance; what
-        each option does.
+        against the number of words, and against the depth of the tree; what each option does.
     data : path-like, optional
         Folder of the text sets, for REUTERS and TWITTER; that of the variable TREEWASS_DATA by default.
     quick : bool, default=False
@@ -81,10 +80,6 @@ def bench_train(
         from treewass.bench.train_growth import depth_rows
 
         yield from depth_rows(data, quick)
-    if "variants" in cases:
-        from treewass.bench.train_variants import variant_rows
-
-        yield from variant_rows(data, quick)
     if "ablation" in cases:
         from treewass.bench.train_ablation import ablation_rows
 

@@ -3,6 +3,7 @@ import pytest
 from treewass.bench.results.page import write_page, write_short_table
 from treewass.bench.row_files import RowFiles
 
+from .rows import ABLATION, DEPTH, DUPLICATES, SYNTHETIC
 from .test_accuracy import ROWS
 
 
@@ -23,6 +24,18 @@ def test_the_page_holds_what_has_rows(files, tmp_path):
     assert "\n\n\n" not in written
     again = write_page(files, tmp_path / "docs" / "results.md", tmp_path / "rows" / "figures").read_text()
     assert again == written
+
+
+def test_the_smaller_tables_have_their_places_and_figures(tmp_path):
+    files = RowFiles(tmp_path / "rows")
+    for row in [*SYNTHETIC, *DUPLICATES, *ABLATION, *(row for row in DEPTH if row.benchmark == "depth")]:
+        files.add(row)
+    written = write_page(files, tmp_path / "results.md", tmp_path / "figures").read_text()
+    for title in ("Table 2", "Without repeated", "Depth of the tree", "Soft and smooth", "Loss curves"):
+        assert title in written
+    drawn = {path.name for path in (tmp_path / "figures").iterdir()}
+    assert drawn == {"synthetic-trees.svg", "depth.svg", "loss.svg"}
+    assert all(f"figures/{name}" in written for name in drawn)
 
 
 def test_an_empty_folder_gives_a_page_without_tables(tmp_path):

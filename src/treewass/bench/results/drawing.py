@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from treewass.extras import require
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["BLUE", "GREEN", "INK", "LINES", "ORANGE", "panels", "save_figure"]
+__all__ = ["BLUE", "GREEN", "INK", "LINES", "ORANGE", "panels", "save_figure", "set_panels"]
 
 INK, BLUE, GREEN, ORANGE = "#1a1a1a", "#0072b2", "#009e73", "#d55e00"
 LINES = ((BLUE, "o", "-"), (ORANGE, "s", "--"), ("#cc79a7", "^", "-."), (GREEN, "D", ":"))  # colour, marker, dashes
@@ -55,6 +56,35 @@ def panels(n_rows: int, n_columns: int, size: tuple[float, float], **options: An
         figure = figures.Figure(figsize=size, layout="constrained")
         axes = figure.subplots(n_rows, n_columns, squeeze=False, **options)
     return figure, list(axes.ravel())
+
+
+def set_panels(sets: Sequence[str]) -> tuple[Figure, list[Axes]]:
+    """Make a figure with a panel for each text set, three in a row.
+
+    Parameters
+    ----------
+    sets : sequence of str
+        Their names, which become titles.
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
+    axes : list of matplotlib.axes.Axes
+        As many as there are sets.
+
+    Examples
+    --------
+    >>> figure, axes = set_panels(["twitter", "amazon", "classic", "bbcsport"])
+    >>> [ax.get_title() for ax in axes]
+    ['TWITTER', 'AMAZON', 'CLASSIC', 'BBCSPORT']
+    """
+    n_rows = -(-len(sets) // 3)
+    figure, axes = panels(n_rows, min(len(sets), 3), (9.6, 0.8 + 2.3 * n_rows))
+    for ax, name in zip(axes, sets, strict=False):
+        ax.set_title(name.upper())
+    for ax in axes[len(sets) :]:
+        ax.set_visible(False)
+    return figure, axes[: len(sets)]
 
 
 def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:

@@ -6,14 +6,19 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from treewass.bench.results.ablation import ablation_markdown, draw_losses, loss_markdown
 from treewass.bench.results.accuracy import cost_markdown, draw_error_and_time, error_markdown, vote_markdown
+from treewass.bench.results.depth import depth_markdown, draw_depth
+from treewass.bench.results.duplicates import duplicates_markdown
+from treewass.bench.results.statistics import statistics_markdown
+from treewass.bench.results.synthetic import draw_instruments, synthetic_markdown
 from treewass.bench.row_files import RowFiles
 from treewass.bench.rows import Row
 from treewass.saving import replacing
 
 __all__ = ["make_page", "short_table", "write_page", "write_short_table"]
 
-_BENCHMARKS = ("accuracy", "time")
+_BENCHMARKS = ("statistics", "accuracy", "time", "synthetic", "duplicates", "depth", "ablation")
 _PARTS = ("statistics", "synthetic", "duplicates", "depth", "times", "ablation", "loss")
 _SHORT = ("tfidf", "minilm", "wmd", "swmd", "stw", "profile-fallback", "profile", "svm", "logistic")
 _BEGIN, _END = "<!-- table of treewass bench all -->", "<!-- end of the table -->"
@@ -77,7 +82,8 @@ def make_page(files: RowFiles, figures: Path, link: str) -> str:
     parts = {"figures": link, "machine": _machine([row for own in rows.values() for row in own])}
     environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     template = environment.from_string(Path(__file__).with_name("page.md.jinja").read_text(encoding="utf-8"))
-    return template.render(dict.fromkeys(_PARTS, "") | parts | _accuracy(rows, figures)).rstrip() + "\n"
+    parts |= _accuracy(rows, figures) | _smaller_tables(rows, figures)
+    return template.render(dict.fromkeys(_PARTS, "") | parts).rstrip() + "\n"
 
 
 def _accuracy(rows: dict[str, list[Row]], figures: Path) -> dict[str, str]:
@@ -92,6 +98,25 @@ def _accuracy(rows: dict[str, list[Row]], figures: Path) -> dict[str, str]:
         "costs": cost_markdown(errors) if errors else "",
         "error_and_time": "drawn" if errors and times else "",
     }
+
+
+def _smaller_tables(rows: dict[str, list[Row]], figures: Path) -> dict[str, str]:
+    """Tell of the sets, the synthetic one, repeated documents, depth, and the paper's learner from within."""
+    parts = {}
+    if rows["statistics"]:
+        parts["statistics"] = statistics_markdown(rows["statistics"])
+    if synthetic := rows["synthetic"]:
+        parts["synthetic"] = synthetic_markdown(synthetic)
+        draw_instruments(synthetic, figures / "synthetic-trees.svg")
+    if rows["duplicates"]:
+        parts["duplicates"] = duplicates_markdown(rows["duplicates"] + rows["ablation"])
+    if rows["depth"]:
+        parts["depth"] = depth_markdown(rows["depth"] + rows["accuracy"])
+        draw_depth(rows["depth"] + rows["accuracy"], figures / "depth.svg")
+    if ablation := rows["ablation"]:
+        parts |= {"ablation": ablation_markdown(ablation), "loss": loss_markdown(ablation)}
+        draw_losses(ablation, figures / "loss.svg")
+    return parts
 
 
 def _machine(rows: Sequence[Row]) -> list[str]:

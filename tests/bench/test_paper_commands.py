@@ -1,0 +1,30 @@
+import pytest
+from typer.testing import CliRunner
+
+from treewass.bench.row_files import RowFiles
+from treewass.cli import app
+
+from .results.rows import ABLATION, DEPTH, DUPLICATES, SYNTHETIC
+
+
+@pytest.mark.parametrize(
+    ("command", "line"),
+    [
+        ("synthetic", "| published | 0.3 | 0.0 |"),
+        ("depth", "| STW, internal nodes of depth 5 | 4.0 |"),
+        ("ablation", "| smooth-STW, α = 2 | 5.0 |"),
+        ("duplicates", "| STW, margin 10 | 4.0 → 4.1 |"),
+    ],
+)
+def test_stored_rows_are_laid_out(tmp_path, command, line):
+    files = RowFiles(tmp_path)
+    for row in [*SYNTHETIC, *DEPTH, *ABLATION, *DUPLICATES]:
+        files.add(row)
+    result = CliRunner().invoke(app, ["bench", command, "--table", str(tmp_path)], catch_exceptions=False)
+    assert line in result.stdout.splitlines()
+
+
+def test_ablation_prints_the_losses_of_the_curves(folder):
+    result = CliRunner().invoke(app, ["bench", "ablation", "--sets", "pets", "--json", "--data", str(folder)])
+    assert result.exit_code == 0
+    assert '"validation_losses": "' in result.stdout
