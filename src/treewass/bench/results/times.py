@@ -46,7 +46,15 @@ TITLES = {
     ("profile", "index"): "profile tree, **treewass**",
 }
 _CPU = (("quadtree", "compiled merge"), ("quadtree", "index"), *(key for key in TITLES if key[0] == "stw"))
-_OWN_DEPTHS = {"stw": 5}  # and 6 for TSW
+_OWN_DEPTHS: dict[str, int | None] = {"tsw-1": 6, "tsw-5": 6, "tsw-10": 6, "stw": 5}
+_QUERY_TITLES = {
+    "stw": "STW, **treewass**",
+    "profile": "profile tree, **treewass**",
+    "bow": "bag of words",
+    "tfidf": "TF-IDF",
+    "svm": "linear SVM",
+    "logistic": "logistic regression",
+}
 _NOTE = (
     "All distances between one document and a batch, in ms for 500 documents; one thread of a CPU. In brackets: "
     "how many queries the mean is over, where there was no time for 100."
@@ -54,27 +62,31 @@ _NOTE = (
 
 
 class Times:
-    """The rows of batches by what they measure.
+    """The milliseconds for 500 documents, by what was compared.
 
     Parameters
     ----------
     rows : iterable of Row
-        Rows of the benchmark ``time``; those of other measures are passed over.
+        Rows of the benchmark ``time``; those of other measures than batches are passed over.
+
+    Attributes
+    ----------
+    sets : list of str
+        Those with a row, in the paper's order.
     """
 
     def __init__(self, rows: Iterable[Row]) -> None:
-        self._rows: dict[tuple[Value, ...], Mapping[str, Value]] = {}
-        for row in rows:
-            if "batch" in row.case:
-                case = row.case
-                self._rows[case["set"], case["method"], case["form"], case["batch"], case.get("depth")] = row.measures
-        found = {str(key[0]) for key in self._rows}
-        self.sets = [name for name in PAPER_SETS if name in found] + sorted(found - set(PAPER_SETS))
+        cases = [(row.case, row.measures) for row in rows if "batch" in row.case]
+        self._measures = {
+            (case["set"], case["method"], case["form"], case.get("depth"), case["batch"]): measures
+            for case, measures in cases
+        }
+        self.sets = _in_order(case["set"] for case, _ in cases)
 
     def find(
         self, name: str, method: str, form: str, batch: int | str = 500, depth: int | None = None
     ) -> Mapping[str, Value] | None:
-        """Find the measures of a cell; a batch of 500 in a smaller set is that of all its documents.
+        """Find the measures of a cell.
 
         Parameters
         ----------
@@ -85,9 +97,7 @@ class Times:
         depth : int, optional
             Of the tree; the method's own by default.
         """
-        if depth is None and (method == "stw" or method.startswith("tsw")):
-            depth = _OWN_DEPTHS.get(method, 6)
-        return self._rows.get((name, method, form, batch, depth))
+        return self._measures.get((name, method, form, depth or _OWN_DEPTHS.get(method), batch))
 
     def milliseconds(
         self, name: str, method: str, form: str, batch: int | str = 500, depth: int | None = None
@@ -96,14 +106,17 @@ class Times:
         measures = self.find(name, method, form, batch, depth)
         return None if measures is None else float(str(measures["ms_for_500"]))
 
-    def series(self, name: str, method: str, form: str) -> list[tuple[int, float]]:
-        """List batch sizes, ascending, and the milliseconds for 500 documents."""
-        own = [
-            (int(str(measures["documents"])), float(str(measures["ms_for_500"])))
-            for key, measures in self._rows.items()
-            if key[:3] == (name, method, form) and measures == self.find(name, method, form, key[3])  # type: ignore[arg-type]
-        ]
-        return sorted(set(own))
+    def by_batch(self, name: str, method: str, form: str) -> dict[int, float]:
+        """List the milliseconds for 500 documents by batch size, ascending."""
+        own = (name, method, form, _OWN_DEPTHS.get(method))
+        found = [measures for key, measures in self._measures.items() if key[:4] == own]
+        return dict(sorted((int(str(one["documents"])), float(str(one["ms_for_500"]))) for one in found))
+
+
+def _in_order(names: Iterable[Value]) -> list[str]:
+    """Sort sets as the paper does, others after them."""
+    found = {str(name) for name in names}
+    return [name for name in PAPER_SETS if name in found] + sorted(found - set(PAPER_SETS))
 
 
 def times_markdown(rows: Iterable[Row]) -> str:
@@ -166,7 +179,7 @@ def time_markdown(rows: Iterable[Row], batch: int | str = 500) -> str:
 def batch_markdown(rows: Iterable[Row], name: str = "amazon") -> str:
     """Lay out the time by batch size on one set; parameters and result as in `time_markdown`."""
     times = Times(rows)
-    series = {key: dict(times.series(name, *key)) for key in TITLES}
+    series = {key: times.by_batch(name, *key) for key in TITLES}
     sizes = sorted({size for own in series.values() for size in own})
     lines = [
         _line(TITLES[key], [_shown(own.get(size)) for size in sizes]) for key, own in series.items() if len(own) > 1
@@ -186,16 +199,13 @@ def cpu_markdown(rows: Iterable[Row]) -> str:
     if not lines:
         return ""
     for title, published in PUBLISHED_CPU.items():
-        lines.append(_line(f"published: {title}", [_shown(published.get(name)) for name in times.sets]))
-    ratios = [
-        _ratio(times, ("stw", "SciPy"), ("stw", "index"), "STW in SciPy takes {} times as long as in our index"),
-        _ratio(times, ("quadtree", "compiled merge"), ("stw", "index"), "Quadtree by a compiled merge takes {} times"),
-    ]
+        values = [f"{published[name]:.2f}" if name in published else "–" for name in times.sets]
+        lines.append(_line(f"published: {title}", values))
     note = (
         "The published times are of another machine (Intel Xeon E5-2690 v4) and of word vectors of 300 dimensions. The "
-        "compiled merge of sorted rows stands for the C++ of Quadtree. " + "; ".join(filter(None, ratios))
+        "compiled merge of sorted rows stands for the C++ of Quadtree."
     )
-    return _table("ms for 500 documents", times.sets, lines, note.strip().rstrip(".") + ".")
+    return _table("ms for 500 documents", times.sets, lines, note + _ratios(times))
 
 
 def depth_time_markdown(rows: Iterable[Row]) -> str:
@@ -213,13 +223,12 @@ def depth_time_markdown(rows: Iterable[Row]) -> str:
 def query_markdown(rows: Iterable[Row]) -> str:
     """Lay out the time of one query against whole training sets; parameters and result as in `time_markdown`."""
     cells = {(row.case["set"], row.case["method"]): row.measures for row in rows if "batch" not in row.case}
-    found = {str(name) for name, _ in cells}
-    sets = [name for name in PAPER_SETS if name in found] + sorted(found - set(PAPER_SETS))
-    methods = list(dict.fromkeys(str(method) for _, method in cells))
-    lines = [
-        _line(METHODS[method].title, [_with_queries(cells.get((name, method)), "query_ms") for name in sets])
-        for method in methods
-    ]
+    sets = _in_order(name for name, _ in cells)
+    methods = [str(method) for method in dict.fromkeys(method for _, method in cells)]
+    lines = []
+    for method in methods:
+        title = _QUERY_TITLES.get(method, METHODS[method].title)
+        lines.append(_line(title, [_with_queries(cells.get((name, method)), "query_ms") for name in sets]))
     note = (
         "One call for one document: the 19 nearest (an index or bounds), all distances (RWMD, Flowtree), or the "
         "decision of a linear model. In brackets: how many queries, where there was no time for 100."
@@ -227,13 +236,18 @@ def query_markdown(rows: Iterable[Row]) -> str:
     return _table("ms a query", sets, lines, note)
 
 
-def _ratio(times: Times, one: tuple[str, str], other: tuple[str, str], sentence: str) -> str:
-    """Say how much longer one method takes than another, in the geometric mean over the sets that have both."""
-    pairs = [(times.milliseconds(name, *one), times.milliseconds(name, *other)) for name in times.sets]
-    ratios = [first / second for first, second in pairs if first and second]
-    if not ratios:
+def _ratios(times: Times) -> str:
+    """Say how much longer two methods take than our STW, in the geometric mean over the sets that have all three."""
+    keys = (("stw", "index"), ("stw", "SciPy"), ("quadtree", "compiled merge"))
+    found = [[times.milliseconds(name, *key) for key in keys] for name in times.sets]
+    whole = [[value for value in values if value] for values in found if all(values)]
+    if not whole:
         return ""
-    return f"{sentence.format(format(geometric_mean(ratios), '.3g'))} (geometric mean of {len(ratios)} sets)"
+    sparse, merged = (geometric_mean([values[place] / values[0] for values in whole]) for place in (1, 2))
+    return (
+        f" STW in SciPy takes {sparse:.3g} times as long as STW here, Quadtree by the compiled merge {merged:.3g} "
+        f"times (geometric means over {len(whole)} sets)."
+    )
 
 
 def _with_queries(measures: Mapping[str, Value] | None, measure: str = "ms_for_500") -> str:
