@@ -25,10 +25,10 @@ QUERIED = (
 _NEIGHBORS, _SECONDS = 19, 3.0
 _PROTOCOL = (
     "one test document against all training documents of the first split, words with a vector only, one call a "
-    "document, CPU, one thread: the top 19 of the index (tree metrics, bag of words, TF-IDF), the top 19 by bounds "
-    "(WMD, S-WMD), all distances (RWMD, Flowtree), decision_function (linear models, penalty 1); mean over up to 100 "
-    "seeded test documents (queries) of the smallest of up to five times, as many as fit into the seconds a cell is "
-    "given. STW's tree has learned for two epochs and S-WMD's map for one step"
+    "document, CPU time, one thread: the top 19 of the index (tree metrics, bag of words, TF-IDF), the top 19 by "
+    "bounds (WMD, S-WMD), all distances (RWMD, Flowtree), decision_function (linear models, penalty 1); mean over "
+    "up to 100 seeded test documents (queries) of the smallest of up to five times, as many as fit into the seconds "
+    "a cell is given; STW's tree has learned for two epochs and S-WMD's map for one step"
 )
 
 

@@ -22,13 +22,13 @@ BATCHES = (100, 500, 1000, 2500, 5000)
 _PAPER_BATCH = 500
 _PROTOCOL = (
     "all distances between one test document and a batch of training documents, seeded, of the first split; words "
-    "with a vector only, as in the paper's sets; CPU, one thread; mean over up to 100 test documents (queries) of the "
-    "smallest of up to five times (rounds), as many as fit into the seconds a cell is given; ms_for_500 is query_ms "
-    "over the batch, times 500; normalising and embedding the query are in it, and for SciPy and dense torch the "
-    "products too, as in the paper; trees and what is done once for the batch are prepare_seconds (learning is left "
-    "out). STW's tree has learned for two epochs and S-WMD's map for one step, which does not change what a distance "
-    "takes; Sinkhorn: torch, regularisation 0.1 and at most 200 iterations, as the public S-WMD code; the compiled "
-    "merge stands for the public C++ of Quadtree"
+    "with a vector only, as in the paper's sets; CPU time, one thread; mean over up to 100 test documents (queries) "
+    "of the smallest of up to five times (rounds), as many as fit into the seconds a cell is given; ms_for_500 is "
+    "query_ms over the batch, times 500; normalising and embedding the query are in it, and for SciPy and dense "
+    "torch the products too, as in the paper; trees and what is done once for the batch are prepare_seconds "
+    "(learning is left out); STW's tree has learned for two epochs and S-WMD's map for one step; Sinkhorn: torch, "
+    "regularisation 0.1 and at most 200 iterations, as the public S-WMD code; the compiled merge stands for the "
+    "public C++ of Quadtree"
 )
 
 
