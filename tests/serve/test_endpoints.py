@@ -321,7 +321,10 @@ def test_labels_may_be_numbers(tmp_path):
     codes = [["cat", "dog", "car"].index(label) for label in LABELS]
     DocumentModel(n_neighbors=3, keep_texts=False).fit(TEXTS, codes).save(tmp_path / "model")
     headers = {"Authorization": f"Bearer {TOKEN}"}
-    with TestClient(create_app(LiveModel(tmp_path / "model"), Settings(token=TOKEN)), headers=headers) as client:
+    with (
+        LiveModel(tmp_path / "model") as live,
+        TestClient(create_app(live, Settings(token=TOKEN)), headers=headers) as client,
+    ):
         post(client, "documents", 201, documents=[{"text": "a cat sleeps", "label": 0}])
         (neighbor,) = post(client, "search", texts=["a cat sleeps"], k=1, highlight=True)["results"][0]["neighbors"]
         assert (neighbor["id"], neighbor["label"], neighbor["text"], neighbor["pieces"]) == (15, 0, None, [])

@@ -16,6 +16,7 @@ import pytest
 from tests.serve import loaded
 from tests.serve.conftest import TOKEN, running
 from treewass import DocumentModel
+from treewass.serve.journal import Journal
 
 CAT = {"text": "a cat sleeps", "label": "cat"}
 
@@ -93,6 +94,31 @@ def test_workers_follow_each_other(folder):
         assert process.pid not in workers
     assert process.returncode == 0
     assert len(DocumentModel.load(folder).index_) == 25
+
+
+@pytest.mark.slow
+def test_a_worker_restarted_after_the_model_was_saved_anew_loses_no_write(folder):
+    acknowledged = []
+    with running(folder, "--workers", "2") as (process, client):
+        worker = client.get("/api/metrics").json()["worker"]
+        DocumentModel.load(folder).save(folder)
+        os.kill(worker, signal.SIGKILL)
+        deadline = time.monotonic() + 60
+        while process.poll() is None and time.monotonic() < deadline:
+            text = f"a cat sleeps {len(acknowledged)}"
+            with contextlib.suppress(httpx2.TransportError), httpx2.Client(base_url=client.base_url) as other:
+                other.headers = client.headers
+                add(other, text)
+                acknowledged.append(text)
+            time.sleep(0.05)
+        assert process.poll() == 1
+    assert "it has been replaced since" in process.log
+    assert acknowledged
+    (path,) = folder.glob("journal-*.log")
+    journal = Journal(path)
+    written = [text for record in journal.read(journal.start)[0] for text in record.get("texts", ())]
+    journal.close()
+    assert set(acknowledged) <= set(written)
 
 
 @pytest.mark.slow

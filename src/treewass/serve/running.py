@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import signal
 import socket
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
@@ -17,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from treewass.exceptions import EmptyDocumentWarning
 from treewass.extras import require
-from treewass.serve.journal_files import serving, sharing
-from treewass.serve.live_model import LiveModel, fold_journal
+from treewass.serve.journal_files import sharing
+from treewass.serve.live_model import LiveModel
 from treewass.serve.settings import Settings
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ _LOGGER = logging.getLogger("treewass.serve")
 _BACKLOG = 2048
 _SHUTDOWN_SECONDS = 10
 _DESCRIPTORS = 65_536
+_CANNOT_START = 3  # with which a worker tells uvicorn that another try would fail too
 _UNTIL_THE_END = ExitStack()  # what a worker holds until its process ends, however it ends
 
 
@@ -70,31 +72,39 @@ def run_service(
         require(module, purpose="The service", extra="serve")
     path = Path(folder)
     _prepare_process()
-    with serving(path), _listen(host, port) as listener:
-        fold_journal(path)
-        run = _prepared_server(path, settings, workers, listener)
+    with _opened(path) as live, _listen(host, port) as listener:
+        run = _prepared_server(live, path, settings, workers, listener)
         if announce is not None:
             name = f"[{host}]" if ":" in host else host
             announce(f"http://{name}:{listener.getsockname()[1]}")
         with _taking_signals():
             run()
-        _LOGGER.info("stopped; %d writes folded into the model", fold_journal(path))
+        _LOGGER.info("stopped; %d writes folded into the model", live.fold())
 
 
-def _prepared_server(folder: Path, settings: Settings, workers: int, listener: socket.socket) -> Callable[[], None]:
+def _opened(folder: Path) -> LiveModel:
+    """Open a model, with the writes of a service that was killed in its own files."""
+    live = LiveModel(folder)
+    if live.n_records:
+        live.fold()
+        live = LiveModel(folder)
+    return live
+
+
+def _prepared_server(
+    live: LiveModel, folder: Path, settings: Settings, workers: int, listener: socket.socket
+) -> Callable[[], None]:
     """Load and compile what the service needs; return what runs it."""
     import uvicorn
     from uvicorn.supervisors import Multiprocess
 
     from treewass.serve.application import create_app
 
-    live = LiveModel(folder)
     _warm_up(live)  # before workers start, so that one process compiles what all of them load
     if workers == 1:
         config = uvicorn.Config(create_app(live, settings), **_server_settings())
         return lambda: uvicorn.Server(config).run([listener])
-    live.close()
-    make = partial(_worker_app, folder, settings)
+    make = partial(_worker_app, folder, live.base, settings)
     config = uvicorn.Config(make, factory=True, workers=workers, **_server_settings())
     return lambda: Multiprocess(config, [listener]).run()
 
@@ -160,7 +170,7 @@ def _prepare_process() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-def _worker_app(folder: Path, settings: Settings) -> RequestLog:
+def _worker_app(folder: Path, base: str, settings: Settings) -> RequestLog:
     """Make the application of one of several processes, which ends with the process that started it."""
     from treewass.serve.application import create_app
 
@@ -168,7 +178,11 @@ def _worker_app(folder: Path, settings: Settings) -> RequestLog:
     signal.signal(signal.SIGINT, _ignore)  # of a terminal: the parent passes on that it is over
     _UNTIL_THE_END.enter_context(sharing(folder))
     threading.Thread(target=_follow_parent, daemon=True).start()
-    live = LiveModel(folder, alone=False)
+    try:
+        live = LiveModel(folder, base=base)
+    except (ValueError, OSError) as error:
+        _LOGGER.error("a worker cannot start, the service stops: %s", error)
+        sys.exit(_CANNOT_START)
     _warm_up(live)
     return create_app(live, settings)
 
