@@ -1,3 +1,4 @@
+import os
 import threading
 
 import numpy as np
@@ -193,6 +194,27 @@ def test_a_follower_cuts_off_what_a_killed_process_left(folder, live, worker):
     assert len(other.current().index) == 16
     assert other.add([DOG])[0] == [16]
     assert len(one.current().index) == 17
+
+
+def test_what_a_killed_worker_wrote_is_on_the_disk_before_it_is_acknowledged(live, worker, monkeypatch):
+    """A worker is killed after a record was written and before it was flushed; its client asks another worker."""
+
+    def killed(_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", killed)
+        with pytest.raises(KeyboardInterrupt):
+            worker.add([CAT], key="one")
+        with pytest.raises(KeyboardInterrupt):
+            live.add([CAT], key="one")
+        with pytest.raises(KeyboardInterrupt):
+            live.current()
+    flushed = []
+    real = os.fsync
+    monkeypatch.setattr("os.fsync", lambda descriptor: (real(descriptor), flushed.append(descriptor)))
+    assert live.add([CAT], key="one") == ([15], True)
+    assert len(flushed) == 1
 
 
 def test_readers_see_whole_writes_and_their_own(live, worker):

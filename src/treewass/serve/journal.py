@@ -164,6 +164,10 @@ class Journal:
             os.ftruncate(self._descriptor, end)
             os.fsync(self._descriptor)
 
+    def sync(self) -> None:
+        """Wait until all of the file is on the disk, whoever wrote it."""
+        os.fsync(self._descriptor)
+
     def close(self) -> None:
         """Close the file; once is enough."""
         if self._descriptor >= 0:

@@ -216,11 +216,13 @@ class LiveModel:
         self._held = held
 
     def _follow(self) -> None:
-        """Apply what the journal holds beyond what is known, under its lock; cut off what a crash left."""
+        """Apply what the journal holds beyond what is known, once it is on the disk; cut off what a crash left."""
         if self._journal.size == self._read_to:
             return
         records, end = self._journal.read(self._read_to)
         self._journal.cut(end)
+        if records:  # who wrote them may have been killed before they were on the disk
+            self._journal.sync()
         self._held = _with_records(self._held, records)
         for record in records:
             self._remember(record)
