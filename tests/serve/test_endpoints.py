@@ -3,6 +3,8 @@ import json
 import pytest
 
 from tests.serve.conftest import LABELS, TEXTS, TOKEN
+from treewass import DocumentModel
+from treewass.serve import LiveModel, NewDocument, Settings, create_app
 from treewass.serve.settings import MOST_BYTES, MOST_CHARACTERS, MOST_NEIGHBORS, MOST_TEXTS
 
 pytestmark = pytest.mark.filterwarnings("ignore::treewass.exceptions.EmptyDocumentWarning")
@@ -293,6 +295,30 @@ def test_a_failure_says_nothing_of_its_inside(client, monkeypatch, caplog):
     assert answer.headers["X-Frame-Options"] == "DENY"
 
 
+def test_a_damaged_journal_is_no_fault_of_the_request(folder, writer, live, caplog):
+    body = {"documents": [{"text": "a cat", "label": "cat"}]}
+    (path,) = folder.glob("journal-*.log")
+    with LiveModel(folder, base=live.base) as worker:  # what it writes is read when the next request comes
+        place = path.stat().st_size + 20
+        worker.add([NewDocument("a private cat", "cat"), NewDocument("a dog", "dog")])
+        worker.add([NewDocument("a cat", "cat")])
+    content = bytearray(path.read_bytes())
+    content[place] ^= 1
+    path.write_bytes(content)
+    answers = [
+        writer.post("/api/documents", json=body),
+        writer.delete("/api/documents/1"),
+        writer.delete("/api/documents/99"),
+        writer.get("/api/documents/1"),
+        writer.post("/api/search", json={"texts": ["a cat"]}),
+    ]
+    assert {answer.status_code for answer in answers} == {500}
+    assert {answer.json()["detail"].split(",")[0] for answer in answers} == {"The journal of writes is damaged"}
+    assert f"{path.name}, but the one at byte" in caplog.text
+    assert "private" not in caplog.text
+    assert path.read_bytes() == content
+
+
 def test_the_log_holds_no_texts(writer, caplog):
     with caplog.at_level("INFO", logger="treewass.serve"):
         post(writer, "search", texts=["a private cat"])
@@ -314,9 +340,6 @@ def test_the_log_holds_no_texts(writer, caplog):
 
 def test_labels_may_be_numbers(tmp_path):
     from starlette.testclient import TestClient
-
-    from treewass import DocumentModel
-    from treewass.serve import LiveModel, Settings, create_app
 
     codes = [["cat", "dog", "car"].index(label) for label in LABELS]
     DocumentModel(n_neighbors=3, keep_texts=False).fit(TEXTS, codes).save(tmp_path / "model")

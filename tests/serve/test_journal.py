@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treewass.serve.journal import Journal
+from treewass.serve.journal import DamagedJournalError, Journal
 
 RECORDS = [{"operation": "add", "texts": [f"naïve {number}"], "ids": [number]} for number in range(4)]
 
@@ -71,9 +71,16 @@ def test_damage_before_whole_records_is_never_taken_for_a_crash(data):
         place = data.draw(st.integers(Journal.start, end - 1))
         content[place] ^= data.draw(st.integers(1, 255))
         journal.path.write_bytes(content)
-        with pytest.raises(ValueError, match="is damaged and others follow it"):
+        with pytest.raises(DamagedJournalError, match="is damaged and others follow it"):
             journal.read(journal.start)
         journal.close()
+
+
+def test_records_that_are_gone_are_noticed(journal):
+    end = journal.size
+    os.truncate(journal.path, end - 1)
+    with pytest.raises(DamagedJournalError, match=f"Expected at least {end} bytes in writes.log, but it has {end - 1}"):
+        journal.read(end)
 
 
 def test_another_file_is_refused(tmp_path):

@@ -20,7 +20,8 @@ from treewass.serve.answers import (
     search_texts,
     show_document,
 )
-from treewass.serve.live_model import KeyUsedError, LiveModel, NewDocument
+from treewass.serve.journal import DamagedJournalError
+from treewass.serve.live_model import KeyUsedError, LiveModel, NewDocument, UnknownDocumentError
 from treewass.serve.schemas import (
     Added,
     BranchView,
@@ -62,6 +63,7 @@ _REFUSED: _Responses = {
         (413, "The body is too large."),
         (421, "Another name of the host."),
         (422, "A value is not what it should be."),
+        (500, "Something is wrong with the service."),
         (503, "Too busy, or the disk is full."),
     )
 }
@@ -204,6 +206,8 @@ def _add_writes(router: APIRouter, live: LiveModel) -> None:
         new = [NewDocument(d.text, d.label, d.title) for d in request.documents]
         try:
             ids, repeated = live.add(new, request.key)
+        except DamagedJournalError:
+            raise  # it is not the request that is wrong
         except KeyUsedError as error:
             raise HTTPException(409, str(error)) from error
         except (ValueError, TypeError) as error:
@@ -218,7 +222,7 @@ def _add_writes(router: APIRouter, live: LiveModel) -> None:
         """Remove a document; the disk knows when this answers."""
         try:
             live.remove([number])
-        except ValueError as error:
+        except UnknownDocumentError as error:
             raise HTTPException(404, f"There is no document {number}.") from error
         except OSError as error:
             raise _disk_problem(error) from error

@@ -17,12 +17,16 @@ from typing import Any
 
 from treewass.saving import flush, temporary
 
-__all__ = ["Journal", "Record", "lock_file", "unlock_file"]
+__all__ = ["DamagedJournalError", "Journal", "Record", "lock_file", "unlock_file"]
 
 Record = dict[str, Any]
 _HEADER = b"treewass journal 1\n"
 _MARK = b"\xffTWR"  # begins a record; UTF-8 never holds its first byte
 _FRAME = struct.Struct("<4sII")  # the mark, then length and checksum of the JSON that follows
+
+
+class DamagedJournalError(ValueError):
+    """A journal does not hold what was written to it."""
 
 
 class Journal:
@@ -108,10 +112,15 @@ class Journal:
 
         Raises
         ------
-        ValueError
-            If a record that others follow is damaged.
+        DamagedJournalError
+            If a record that others follow is damaged, or the file ends before that place.
         """
         parts, reached, stop = [], start, self.size
+        if stop < start:
+            raise DamagedJournalError(
+                f"Expected at least {start} bytes in {self.path.name}, but it has {stop}: records that were there are "
+                "gone. Restore the file from a copy."
+            )
         while reached < stop:  # one call reads two gigabytes at most
             part = os.pread(self._descriptor, min(stop - reached, 1 << 26), reached)
             if not part:
@@ -179,7 +188,7 @@ class Journal:
         later = data.find(_MARK, place + 1)
         while later >= 0:
             if _payload(data, later) is not None:
-                raise ValueError(
+                raise DamagedJournalError(
                     f"Expected whole records in {self.path.name}, but the one at byte {start + place} is damaged and "
                     "others follow it. Restore the file from a copy; to give up what follows, cut it there."
                 )

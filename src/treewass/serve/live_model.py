@@ -16,14 +16,18 @@ from treewass.model.files import save_contents
 from treewass.model.fitting import with_documents, without_documents
 from treewass.model.inputs import check_labels
 from treewass.search.snapshots import as_ids
-from treewass.serve.journal import Journal, Record
+from treewass.serve.journal import DamagedJournalError, Journal, Record
 from treewass.serve.journal_files import FOLDED, MOST_KEYS, join_journal, journal_path, open_journal, serving
 
-__all__ = ["KeyUsedError", "LiveModel", "NewDocument", "fold_journal"]
+__all__ = ["KeyUsedError", "LiveModel", "NewDocument", "UnknownDocumentError", "fold_journal"]
 
 
 class KeyUsedError(ValueError):
     """A key came again with other documents."""
+
+
+class UnknownDocumentError(ValueError):
+    """A document to remove is not there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +112,13 @@ class LiveModel:
         return self._journal.size
 
     def current(self) -> Contents:
-        """Return the model as it is at some moment during this call."""
+        """Return the model as it is at some moment during this call.
+
+        Raises
+        ------
+        DamagedJournalError
+            If the journal does not hold what was written to it; so do `add`, `remove` and `fold`.
+        """
         if self._journal.size != self._read_to:
             with self._changing, self._journal.locked():
                 self._follow()
@@ -169,14 +179,17 @@ class LiveModel:
 
         Raises
         ------
-        ValueError
+        UnknownDocumentError
             If one is not; then nothing is removed.
         OSError
             If the journal cannot be written; then nothing is removed.
         """
         with self._changing, self._journal.locked():
             self._follow()
-            held = without_documents(self._held, as_ids(ids))
+            try:
+                held = without_documents(self._held, as_ids(ids))
+            except ValueError as error:
+                raise UnknownDocumentError(str(error)) from error
             self._write({"operation": "remove", "ids": list(ids)}, held)
 
     def fold(self) -> int:
@@ -268,7 +281,7 @@ def _with_records(held: Contents, records: Iterable[Record]) -> Contents:
         expected = _joined(adding, "ids")
         held, ids = _with_added(held, adding)
         if ids != expected:
-            raise ValueError(f"Expected ids from {expected[0]} on for documents of the journal, got {ids[0]}.")
+            raise DamagedJournalError(f"Expected ids from {expected[0]} on for documents of the journal, got {ids[0]}.")
     removed = _joined([record for record in records if record.get("operation") == "remove"], "ids")
     return without_documents(held, as_ids(removed)) if removed else held
 
