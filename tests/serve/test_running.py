@@ -6,6 +6,8 @@ import os
 import random
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -37,6 +39,35 @@ def test_it_serves_stops_gracefully_and_leaves_the_writes_in_the_model(folder):
     assert "1 writes folded into the model" in process.log
     assert "POST /api/documents 201" in process.log
     assert DocumentModel.load(folder).neighbor(15).text == "a cat sleeps"
+
+
+def serve_and(folder, action, workers=1):
+    """Run a service in a process of its own that does something as soon as its address is known."""
+    code = (
+        "import os, signal, sys\n"
+        "from treewass import DocumentModel\n"
+        "from treewass.serve import Settings, run_service\n"
+        "folder, workers = sys.argv[1], int(sys.argv[2])\n"
+        f"run_service(folder, Settings(), port=0, workers=workers, announce=lambda _: {action})"
+    )
+    return subprocess.run(
+        [sys.executable, "-c", code, folder, str(workers)], capture_output=True, encoding="utf-8", timeout=60
+    )
+
+
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_a_signal_that_comes_before_the_first_request_stops_it(folder, workers):
+    ended = serve_and(folder, "os.kill(os.getpid(), signal.SIGTERM)", workers)
+    assert "stopped; 0 writes folded" in ended.stderr
+    assert ended.returncode == 0
+
+
+@pytest.mark.slow
+def test_workers_that_cannot_start_end_the_service_with_an_error(folder):
+    ended = serve_and(folder, "DocumentModel.load(folder).save(folder)", workers=2)
+    assert "a worker cannot start, the service stops: Expected the model" in ended.stderr
+    assert "OSError: A worker of the service could not start" in ended.stderr
+    assert ended.returncode == 1
 
 
 def test_without_a_token_nothing_can_be_written_and_a_second_service_is_refused(folder):

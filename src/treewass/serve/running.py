@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from treewass.exceptions import EmptyDocumentWarning
@@ -23,6 +24,9 @@ from treewass.serve.live_model import LiveModel
 from treewass.serve.settings import Settings
 
 if TYPE_CHECKING:
+    import uvicorn
+    from uvicorn.supervisors import Multiprocess
+
     from treewass.serve.request_log import RequestLog
 
 __all__ = ["run_service"]
@@ -32,6 +36,7 @@ _BACKLOG = 2048
 _SHUTDOWN_SECONDS = 10
 _DESCRIPTORS = 65_536
 _CANNOT_START = 3  # with which a worker tells uvicorn that another try would fail too
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _UNTIL_THE_END = ExitStack()  # what a worker holds until its process ends, however it ends
 
 
@@ -66,20 +71,23 @@ def run_service(
     ValueError
         If there is no sound model, or another service runs on it.
     OSError
-        If the address cannot be had.
+        If the address cannot be had, or a worker cannot start.
     """
     for module in ("fastapi", "httptools", "uvicorn"):
         require(module, purpose="The service", extra="serve")
     path = Path(folder)
     _prepare_process()
-    with _opened(path) as live, _listen(host, port) as listener:
-        run = _prepared_server(live, path, settings, workers, listener)
+    with _opened(path) as live, _listen(host, port) as listener, _restoring_signals():
+        run, stop = _prepared_server(live, path, settings, workers, listener)
+        for number in _SIGNALS:
+            signal.signal(number, stop)  # uvicorn handles them later, and raises them again
         if announce is not None:
             name = f"[{host}]" if ":" in host else host
             announce(f"http://{name}:{listener.getsockname()[1]}")
-        with _taking_signals():
-            run()
+        codes = run()
         _LOGGER.info("stopped; %d writes folded into the model", live.fold())
+    if _CANNOT_START in codes:
+        raise OSError("A worker of the service could not start; the log says why.")
 
 
 def _opened(folder: Path) -> LiveModel:
@@ -93,8 +101,8 @@ def _opened(folder: Path) -> LiveModel:
 
 def _prepared_server(
     live: LiveModel, folder: Path, settings: Settings, workers: int, listener: socket.socket
-) -> Callable[[], None]:
-    """Load and compile what the service needs; return what runs it."""
+) -> tuple[Callable[[], list[int | None]], Callable[[int, FrameType | None], None]]:
+    """Load and compile what the service needs; return what runs it, to its workers' codes, and what a signal calls."""
     import uvicorn
     from uvicorn.supervisors import Multiprocess
 
@@ -102,17 +110,27 @@ def _prepared_server(
 
     _warm_up(live)  # before workers start, so that one process compiles what all of them load
     if workers == 1:
-        config = uvicorn.Config(create_app(live, settings), **_server_settings())
-        return lambda: uvicorn.Server(config).run([listener])
+        server = uvicorn.Server(uvicorn.Config(create_app(live, settings), **_server_settings()))
+        return partial(_run_alone, server, listener), server.handle_exit
     make = partial(_worker_app, folder, live.base, settings)
-    config = uvicorn.Config(make, factory=True, workers=workers, **_server_settings())
-    return lambda: Multiprocess(config, [listener]).run()
+    several = Multiprocess(uvicorn.Config(make, factory=True, workers=workers, **_server_settings()), [listener])
+    return partial(_run_workers, several), lambda number, _: several.signal_queue.append(number)
+
+
+def _run_alone(server: uvicorn.Server, listener: socket.socket) -> list[int | None]:
+    server.run([listener])
+    return []
+
+
+def _run_workers(several: Multiprocess) -> list[int | None]:
+    several.run()
+    return [worker.exitcode for worker in several.processes]
 
 
 @contextmanager
-def _taking_signals() -> Iterator[None]:
-    """Survive the signals that uvicorn has handled and raises again."""
-    before = [(number, signal.signal(number, _ignore)) for number in (signal.SIGINT, signal.SIGTERM)]
+def _restoring_signals() -> Iterator[None]:
+    """Leave the handlers of signals as they were."""
+    before = [(number, signal.getsignal(number)) for number in _SIGNALS]
     try:
         yield
     finally:
