@@ -116,6 +116,20 @@ def test_a_key_makes_a_repetition_safe(writer):
     assert "for other documents" in post(writer, "documents", 409, **other)["detail"]
 
 
+def test_a_disk_that_cannot_be_written_is_said(writer, monkeypatch):
+    def broken(*_):
+        raise OSError(5, "Input/output error")
+
+    body = {"documents": [{"text": "a cat", "label": "cat"}], "key": "one"}
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", broken)
+        assert post(writer, "documents", 503, **body)["detail"] == "Nothing was written: Input/output error."
+        assert writer.delete("/api/documents/1").status_code == 503
+        patch.setattr("os.ftruncate", broken)
+        assert post(writer, "documents", 503, **body)["detail"].startswith("It is not known whether this was written")
+    assert post(writer, "documents", 201, **body) == {"ids": [15], "known": [True], "repeated": True}
+
+
 def test_health_model_and_metrics(make_client):
     client = make_client()
     assert client.get("/api/health").json()["status"] == "ok"
@@ -230,8 +244,9 @@ def test_reads_need_the_token_if_asked(make_client):
 
 
 def test_other_names_of_the_host_are_refused(make_client):
-    client = make_client(host_names=("localhost", "::1"))
-    for host, status in (("localhost:8000", 200), ("[::1]:80", 200), ("evil.example", 421), ("localhost.evil", 421)):
+    client = make_client(host_names=("localhost", "Search.Example", "::1"))
+    allowed = ("localhost:8000", "LOCALHOST", "search.example", "SEARCH.example:80", "[::1]:80")
+    for host, status in (*((name, 200) for name in allowed), ("evil.example", 421), ("localhost.evil", 421)):
         assert client.get("/api/health", headers={"Host": host}).status_code == status
 
 

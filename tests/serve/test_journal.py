@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treewass.serve.journal import DamagedJournalError, Journal
+from treewass.serve.journal import DamagedJournalError, Journal, UncertainWriteError
 
 RECORDS = [{"operation": "add", "texts": [f"naïve {number}"], "ids": [number]} for number in range(4)]
 
@@ -99,6 +99,28 @@ def test_a_write_that_fails_leaves_the_file_as_it_was(journal, monkeypatch):
     with pytest.raises(OSError, match="No space left"):
         journal.append({"lost": True})
     assert journal.path.read_bytes() == before
+
+
+def test_a_write_that_fails_and_cannot_be_undone_is_said_to_be_uncertain(journal, monkeypatch):
+    def broken(*_):
+        raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", broken)
+        patch.setattr("os.ftruncate", broken)
+        with pytest.raises(UncertainWriteError, match="Input/output error"):
+            journal.append({"perhaps": True})
+    assert reopened(journal.path)[0] == [*RECORDS, {"perhaps": True}]
+
+
+def test_what_is_cut_off_is_logged(journal, caplog):
+    end = journal.size
+    journal.cut(end)
+    assert not caplog.messages
+    journal.path.write_bytes(journal.path.read_bytes() + bytes(7))
+    journal.cut(end)
+    assert caplog.messages == ["writes.log: cut off 7 bytes of a write that was never acknowledged"]
+    assert journal.size == end
 
 
 def test_reads_that_come_short_are_gone_on_with(journal, monkeypatch):

@@ -20,7 +20,7 @@ from treewass.serve.answers import (
     search_texts,
     show_document,
 )
-from treewass.serve.journal import DamagedJournalError
+from treewass.serve.journal import DamagedJournalError, UncertainWriteError
 from treewass.serve.live_model import KeyUsedError, LiveModel, NewDocument, UnknownDocumentError
 from treewass.serve.schemas import (
     Added,
@@ -241,4 +241,7 @@ def _demand_one(texts: list[str], detailed: bool, name: str) -> None:
 
 
 def _disk_problem(error: OSError) -> HTTPException:
-    return HTTPException(503, f"Nothing was written: {error.strerror or 'the disk cannot be written'}.")
+    reason = error.strerror or "the disk cannot be written"
+    if isinstance(error, UncertainWriteError):
+        return HTTPException(503, f"It is not known whether this was written, ask again with the same key: {reason}.")
+    return HTTPException(503, f"Nothing was written: {reason}.")

@@ -7,6 +7,7 @@ crash during a write leaves part of the last record, which is cut off; damage wi
 from __future__ import annotations
 
 import json
+import logging
 import os
 import struct
 import zlib
@@ -17,9 +18,10 @@ from typing import Any
 
 from treewass.saving import flush, temporary
 
-__all__ = ["DamagedJournalError", "Journal", "Record", "lock_file", "unlock_file"]
+__all__ = ["DamagedJournalError", "Journal", "Record", "UncertainWriteError", "lock_file", "unlock_file"]
 
 Record = dict[str, Any]
+_LOGGER = logging.getLogger("treewass.serve")
 _HEADER = b"treewass journal 1\n"
 _MARK = b"\xffTWR"  # begins a record; UTF-8 never holds its first byte
 _FRAME = struct.Struct("<4sII")  # the mark, then length and checksum of the JSON that follows
@@ -27,6 +29,10 @@ _FRAME = struct.Struct("<4sII")  # the mark, then length and checksum of the JSO
 
 class DamagedJournalError(ValueError):
     """A journal does not hold what was written to it."""
+
+
+class UncertainWriteError(OSError):
+    """A write failed, and it is not known whether it is in the journal."""
 
 
 class Journal:
@@ -155,6 +161,8 @@ class Journal:
         ------
         OSError
             If it cannot be written, on a full disk for instance; then the file is as it was.
+        UncertainWriteError
+            If that cannot be said, since the file could not be cut either: the record may be read from it later.
         """
         before = self.size
         data = memoryview(_framed(record))
@@ -162,14 +170,19 @@ class Journal:
             while data:
                 data = data[os.write(self._descriptor, data) :]
             os.fsync(self._descriptor)
-        except OSError:
-            os.ftruncate(self._descriptor, before)
+        except OSError as error:
+            try:
+                os.ftruncate(self._descriptor, before)
+            except OSError:
+                raise UncertainWriteError(error.errno, error.strerror) from error
             raise
         return self.size
 
     def cut(self, end: int) -> None:
         """Cut off what follows the last whole record."""
-        if self.size > end:
+        left = self.size - end
+        if left > 0:
+            _LOGGER.warning("%s: cut off %d bytes of a write that was never acknowledged", self.path.name, left)
             os.ftruncate(self._descriptor, end)
             os.fsync(self._descriptor)
 

@@ -147,7 +147,8 @@ class LiveModel:
         KeyUsedError
             If the key came with other documents before.
         OSError
-            If the journal cannot be written; then nothing is added.
+            If the journal cannot be written; then nothing is added, or it is an UncertainWriteError: ask again, with
+            the same key.
         """
         digest = hashlib.sha256(json.dumps([[d.text, d.label, d.title] for d in documents]).encode()).hexdigest()
         record: Record = {
@@ -182,7 +183,7 @@ class LiveModel:
         UnknownDocumentError
             If one is not; then nothing is removed.
         OSError
-            If the journal cannot be written; then nothing is removed.
+            If the journal cannot be written; then nothing is removed, or it is an UncertainWriteError: ask again.
         """
         with self._changing, self._journal.locked():
             self._follow()
