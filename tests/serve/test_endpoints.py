@@ -148,9 +148,9 @@ def test_health_model_and_metrics(make_client):
     [
         (b"{", 400, "Expected JSON"),
         (b"", 422, "body: Field required"),
-        (b"\xff", 400, "parsing the body"),
-        (b"[" * 100_000, 400, "parsing the body"),
-        (b"1" * 5000, 400, "parsing the body"),
+        (b"\xff", 400, "Expected JSON in UTF-8."),
+        (b"[" * 100_000, 400, "Expected JSON with fewer brackets inside each other."),
+        (b"1" * 5000, 400, "Expected JSON with shorter numbers."),
         (b"[]", 422, "body: "),
         (b'{"texts": "a cat"}', 422, "body.texts: Input should be a valid list"),
         (b'{"texts": []}', 422, "at least 1 item"),
@@ -230,6 +230,17 @@ def test_writes_need_the_token(client, make_client):
     without = make_client(token=None)
     assert without.post("/api/documents", json=body, headers={"Authorization": "Bearer "}).status_code == 403
     assert without.get("/api/model").json()["writable"] is False
+
+
+def test_the_token_is_asked_for_before_the_body_is_looked_at(client, make_client):
+    protected = make_client(protect_reads=True)
+    for body in (b"{", b"\xff", b"{}"):
+        headers = {"Content-Type": "application/json"}
+        assert client.post("/api/documents", content=body, headers=headers).status_code == 401
+        assert protected.post("/api/search", content=body, headers=headers).status_code == 401
+        headers["Authorization"] = f"bearer {TOKEN}"
+        assert client.post("/api/documents", content=body, headers=headers).status_code in (400, 422)
+    assert client.delete("/api/documents/x").status_code == 401
 
 
 def test_reads_need_the_token_if_asked(make_client):

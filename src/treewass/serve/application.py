@@ -118,7 +118,12 @@ def _explain_validation(_: Request, error: Exception) -> JSONResponse:
 def _explain_refusal(_: Request, error: Exception) -> JSONResponse:
     status = error.status_code if isinstance(error, HTTPException) else 500
     headers = getattr(error, "headers", None)
-    return JSONResponse({"detail": str(getattr(error, "detail", "Something went wrong."))}, status, headers)
+    sentence = str(getattr(error, "detail", "Something went wrong."))
+    if status == 400:  # by FastAPI, for a body that json.loads cannot read for another reason than its form
+        causes = ((UnicodeDecodeError, "in UTF-8"), (RecursionError, "with fewer brackets inside each other"))
+        wanted = next((text for kind, text in causes if isinstance(error.__cause__, kind)), "with shorter numbers")
+        sentence = f"Expected JSON {wanted}."
+    return JSONResponse({"detail": sentence}, status, headers)
 
 
 def _explain_damage(_: Request, error: Exception) -> JSONResponse:
