@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.serve.conftest import LABELS, TEXTS
 from treewass import DocumentModel
-from treewass.serve import LiveModel, NewDocument, fold_journal
+from treewass.serve import LiveModel, NewDocument, fold_journal, journal_files
 from treewass.serve.journal import Journal
 from treewass.serve.journal_files import journal_path, serving
 from treewass.serve.live_model import KeyUsedError
@@ -71,6 +71,18 @@ def test_folding_puts_writes_into_the_model(folder, live):
     assert contents(DocumentModel.load(folder).contents_) == expected
     assert fold_journal(folder) == 0
     assert len(list(folder.glob("journal-*.log"))) == 1
+
+
+@pytest.mark.parametrize("writes", [0, 2])
+def test_folding_loads_the_model_once(folder, live, monkeypatch, writes):
+    for _ in range(writes):
+        live.add([CAT])
+    live.close()
+    loaded = []
+    real = journal_files.load_contents
+    monkeypatch.setattr(journal_files, "load_contents", lambda *a, **k: (loaded.append(a), real(*a, **k))[1])
+    assert fold_journal(folder) == writes
+    assert len(loaded) == 1
 
 
 def test_a_crash_after_saving_and_before_the_journal_is_dropped_doubles_nothing(folder, live, monkeypatch):

@@ -126,23 +126,23 @@ def test_stale_answers_are_dropped_in_every_view(open_page):
 
 
 def test_an_answer_that_is_given_up_while_it_arrives_is_no_problem(open_page):
-    page = open_page("#/classify")
+    page = open_page()
     page.evaluate(
         """() => {
             const real = window.fetch;
             window.fetch = async (path, request) => {
                 const response = await real(path, request);
-                if (path.includes("predict")) response.json = () => new Promise((_, reject) =>
+                response.json = () => new Promise((_, reject) =>
                     request.signal.addEventListener("abort", () => reject(new DOMException("", "AbortError"))));
                 return response;
             };
         }"""
     )
-    page.locator("#text").fill("the dog barks")
-    page.get_by_role("button", name="Classify").click()
-    page.wait_for_timeout(300)
-    page.get_by_role("link", name="Compare").click()
-    page.wait_for_timeout(300)
+    with page.expect_response("**/api/search"):
+        page.locator("#query").fill("the dog barks")
+    page.wait_for_timeout(200)
+    page.locator("#query").fill("")
+    page.wait_for_timeout(400)
     assert page.locator("#problem").is_hidden()
 
 

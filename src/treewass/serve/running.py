@@ -24,6 +24,8 @@ from treewass.serve.live_model import LiveModel
 from treewass.serve.settings import Settings
 
 if TYPE_CHECKING:
+    from multiprocessing.process import BaseProcess
+
     import uvicorn
     from uvicorn.supervisors import Multiprocess
 
@@ -195,7 +197,11 @@ def _worker_app(folder: Path, base: str, settings: Settings) -> RequestLog:
     _prepare_process()
     signal.signal(signal.SIGINT, _ignore)  # of a terminal: the parent passes on that it is over
     _UNTIL_THE_END.enter_context(sharing(folder))
-    threading.Thread(target=_follow_parent, daemon=True).start()
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        if not parent.is_alive():  # the next service may have begun: it does not wait for who shares the lock too late
+            sys.exit()
+        threading.Thread(target=_follow, args=(parent,), daemon=True).start()
     try:
         live = LiveModel(folder, base=base)
     except (ValueError, OSError) as error:
@@ -205,12 +211,10 @@ def _worker_app(folder: Path, base: str, settings: Settings) -> RequestLog:
     return create_app(live, settings)
 
 
-def _follow_parent() -> None:
+def _follow(parent: BaseProcess) -> None:
     """Stop this worker when the process that started it ends, however it ends."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os.kill(os.getpid(), signal.SIGTERM)
+    parent.join()
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _warm_up(live: LiveModel) -> None:
