@@ -1,5 +1,6 @@
 import os
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.serve.conftest import LABELS, TEXTS
 from treewass import DocumentModel
-from treewass.serve import LiveModel, NewDocument, fold_journal, journal_files
+from treewass.serve import LiveModel, NewDocument, fold_journal, journal_files, live_model
 from treewass.serve.journal import Journal
 from treewass.serve.journal_files import journal_path, serving
 from treewass.serve.live_model import KeyUsedError
@@ -83,6 +84,31 @@ def test_folding_loads_the_model_once(folder, live, monkeypatch, writes):
     monkeypatch.setattr(journal_files, "load_contents", lambda *a, **k: (loaded.append(a), real(*a, **k))[1])
     assert fold_journal(folder) == writes
     assert len(loaded) == 1
+
+
+def test_a_write_that_comes_during_folding_is_not_acknowledged_and_lost(folder, live, monkeypatch):
+    live.add([CAT])
+    real, close, outcome = live_model.save_contents, os.close, []
+
+    def write():
+        try:
+            outcome.append(live.add([DOG]))
+        except OSError as error:
+            outcome.append(type(error))
+
+    writer = threading.Thread(target=write)
+
+    def save(*arguments, **options):
+        writer.start()
+        saved = real(*arguments, **options)
+        monkeypatch.setattr("os.close", lambda descriptor: (time.sleep(0.1), close(descriptor)))
+        return saved
+
+    monkeypatch.setattr(live_model, "save_contents", save)
+    assert live.fold() == 1
+    writer.join()
+    assert outcome == [OSError]
+    assert len(DocumentModel.load(folder).index_) == 16
 
 
 def test_a_crash_after_saving_and_before_the_journal_is_dropped_doubles_nothing(folder, live, monkeypatch):

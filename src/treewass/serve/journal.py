@@ -6,6 +6,7 @@ crash during a write leaves part of the last record, which is cut off; damage wi
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 import os
@@ -96,6 +97,8 @@ class Journal:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Let one process at a time append, or read what others have appended; threads see to themselves."""
+        if self._descriptor < 0:
+            raise OSError(errno.EBADF, "the journal is closed")
         lock_file(self._descriptor)
         try:
             yield

@@ -208,7 +208,7 @@ class LiveModel:
         """
         if self._is_worker:
             raise ValueError("Expected the live model that holds the lock, but this is one of its workers.")
-        with self._opened, self._changing, self._journal.locked():
+        with self._changing, self._opened, self._journal.locked():
             self._follow()
             if self.n_records:
                 about = {**self._held.about, FOLDED: self.base}
@@ -219,8 +219,9 @@ class LiveModel:
             return self.n_records
 
     def close(self) -> None:
-        """Close the journal and give the lock back; once is enough."""
-        self._opened.close()
+        """Close the journal and give the lock back; who comes to write after that gets an OSError."""
+        with self._changing:
+            self._opened.close()
 
     def _write(self, record: Record, held: Contents) -> None:
         """Append a record, then show what it changed."""
