@@ -204,7 +204,7 @@ def _worker_app(folder: Path, base: str, settings: Settings) -> RequestLog:
         threading.Thread(target=_follow, args=(parent,), daemon=True).start()
     try:
         live = LiveModel(folder, base=base)
-    except (ValueError, OSError) as error:
+    except (ValueError, FileNotFoundError) as error:  # after others, as too many open files, uvicorn tries again
         _LOGGER.error("a worker cannot start, the service stops: %s", error)
         sys.exit(_CANNOT_START)
     _warm_up(live)
