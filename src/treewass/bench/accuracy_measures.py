@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from treewass.bench.datasets import Split, load_vectors
 from treewass.bench.footprint import model_bytes, watch_memory
@@ -25,9 +26,10 @@ __all__ = ["PROTOCOL", "calibration_error", "measure"]
 
 PROTOCOL = (
     "one fit on the training documents of the split, measured on its test documents; every choice is made on training "
-    "documents; log_loss and calibration_error (15 bins of equal width) of predict_proba; distance_vote: weights "
-    "exp(-(d - nearest) / temperature) among the same 19 neighbours, temperature from 50 training documents; CPU "
-    "seconds; peak memory beyond that before the fit; the model as it is sent to another process"
+    "documents; seed 0, one thread, loops compiled before; log_loss and calibration_error (15 bins of equal width) of "
+    "predict_proba; distance_vote: weights "
+    "exp(-(d - nearest) / temperature) among the same 19 neighbours, temperature from 50 training documents, whose "
+    "search is in query_seconds; CPU seconds; peak memory beyond that before the fit; the model pickled"
 )
 _BINS = 15
 _NEIGHBORS, _SAMPLE = 19, 50
@@ -68,7 +70,7 @@ def measure(method: str, split: Split, data: str | os.PathLike[str] | None = Non
     model = chosen.make(vectors)
     _warm_up(method, split, vectors)
     train, test = _documents(chosen, split)
-    with warnings.catch_warnings(), watch_memory() as memory:
+    with warnings.catch_warnings(), threadpool_limits(1), watch_memory() as memory:
         warnings.simplefilter("ignore", UserWarning)  # documents without a known word: they count as errors or not
         start = time.process_time()
         model.fit(train, split.y_train)
