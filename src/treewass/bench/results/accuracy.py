@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -37,6 +37,7 @@ TABLE_3 = ("wmd", "swmd", *_TREES, "rwmd", "bow", "tfidf", "tfidf-distance", *_O
 _OWN_VOTES = ("profile", "tfidf-distance")  # calibrated
 _COLORS = {"profile": ORANGE, "tree metric": BLUE, "distance": GREEN}
 _OTHER_COLOR = "#666666"
+_SHAPES = "os^Dv<>Pph*X"
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,32 +158,41 @@ def draw_error_and_time(rows: Iterable[Row], times: Iterable[Row], path: Path) -
         Where to write the figure.
     """
     found = summarise(rows)
-    queries = {(row.case["set"], row.case["method"]): row.measures["query_ms"] for row in times}
-    drawing, axes = panels(2, 3, (11.0, 7.0))
+    queries = {(str(row.case["set"]), str(row.case["method"])): row.measures["query_ms"] for row in times}
+    methods = [
+        method for method in TABLE_3 if any((name, method) in queries.keys() & found.keys() for name in PAPER_SETS)
+    ]
+    drawing, axes = panels(2, 3, (11.0, 7.6))
     for name, ax in zip(PAPER_SETS, axes, strict=True):
-        points = [
-            (float(str(queries[name, method])), float(np.mean(found[name, method].errors)), method)
-            for method in TABLE_3
-            if (name, method) in found and queries.get((name, method)) is not None
-        ]
+        points = {
+            method: (float(str(queries[name, method])), float(np.mean(found[name, method].errors)))
+            for method in methods
+            if (name, method) in both
+        }
         _draw_panel(ax, name.upper(), points)
+    handles = [axes[0].plot([], [], ls="", ms=6, **_mark(method))[0] for method in methods]
+    titles = [METHODS[method].title.replace("**", "").replace(", k = 19 fall-back", "") for method in methods]
+    drawing.legend(handles, titles, loc="outside upper center", ncols=5, frameon=False)
     drawing.supxlabel("time of one query against the training set, ms, one thread", fontsize=9)
-    drawing.supylabel("kNN test error in %", fontsize=9)
+    drawing.supylabel("test error in %", fontsize=9)
     save_figure(drawing, path)
 
 
-def _draw_panel(ax: Axes, title: str, points: Sequence[tuple[float, float, str]]) -> None:
-    """Draw the points of a set; the labels of near ones go up and down in turn."""
+def _draw_panel(ax: Axes, title: str, points: Mapping[str, tuple[float, float]]) -> None:
+    """Draw the points of a set."""
     ax.set_title(title)
+    ax.set_visible(bool(points))
     ax.set_xscale("log")
-    for place, (milliseconds, error, method) in enumerate(sorted(points)):
-        chosen = METHODS[method]
-        kind = "profile" if method.startswith("profile") else chosen.kind
-        color = _COLORS.get(kind, _OTHER_COLOR)
-        ax.plot(milliseconds, error, "o", color=color, markersize=5)
-        offset = (0, 6) if place % 2 else (0, -12)
-        ax.annotate(method, (milliseconds, error), xytext=offset, textcoords="offset points", ha="center", fontsize=7)
-    ax.margins(0.12, 0.14)
+    for method, (milliseconds, error) in points.items():
+        ax.plot(milliseconds, error, ls="", ms=7, alpha=0.85, **_mark(method))
+    ax.margins(0.08, 0.1)
+
+
+def _mark(method: str) -> dict[str, Any]:
+    """Choose colour and shape of a method: its kind, and its place among those of its kind."""
+    kind = "profile" if method.startswith("profile") else METHODS[method].kind
+    alike = [other for other in TABLE_3 if METHODS[other].kind == METHODS[method].kind]
+    return {"color": _COLORS.get(kind, _OTHER_COLOR), "marker": _SHAPES[alike.index(method) % len(_SHAPES)]}
 
 
 def _measured(found: Summaries, methods: Sequence[str], sets: Sequence[str]) -> list[str]:
