@@ -179,6 +179,25 @@ def test_removal_and_empty_index(layout):
     assert index.add(counts[:2]).tolist() == [200, 201]
 
 
+def test_distances_take_rows_of_any_form_and_refuse_those_without_a_distance():
+    metric = TreeMetric(star_tree(3), masses=[1, 1, 0])
+    index = TreeIndex(metric)
+    index.add([[1, 0, 0], [1, 1, 0]])
+    unsorted = csr_array((np.array([1.0, 1.0, 2.0]), np.array([1, 0, 1]), np.array([0, 3])), shape=(1, 3))
+    for query in (unsorted, [[1, 3, 0]], csr_array([[1, 3, 0]])):
+        assert index.distances(query)[0].tolist() == [1.5, 0.5]
+    for query, message in (
+        (csr_array([[0, 0, 2]]), "known word"),
+        (csr_array([[-1, 2, 0]]), "negative"),
+        (csr_array([[1, 0]]), "2 features"),
+        (csr_array([[1, 0, 0], [0, 1, 0]]), "one document, got 2 rows"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            index.distances(query)
+    with pytest.raises(ValueError, match="known word"):
+        TreeIndex(metric).distances(csr_array([[0, 0, 2]]))
+
+
 def test_documents_without_known_words_are_held_but_never_found():
     metric = TreeMetric(star_tree(3), masses=[1, 1, 0])
     index = TreeIndex(metric)

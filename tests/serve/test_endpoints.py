@@ -3,6 +3,8 @@ import json
 import pytest
 
 from tests.serve.conftest import LABELS, TEXTS, TOKEN
+from treewass import DocumentModel
+from treewass.serve import LiveModel, NewDocument, Settings, create_app
 from treewass.serve.settings import MOST_BYTES, MOST_CHARACTERS, MOST_NEIGHBORS, MOST_TEXTS
 
 pytestmark = pytest.mark.filterwarnings("ignore::treewass.exceptions.EmptyDocumentWarning")
@@ -114,6 +116,20 @@ def test_a_key_makes_a_repetition_safe(writer):
     assert "for other documents" in post(writer, "documents", 409, **other)["detail"]
 
 
+def test_a_disk_that_cannot_be_written_is_said(writer, monkeypatch):
+    def broken(*_):
+        raise OSError(5, "Input/output error")
+
+    body = {"documents": [{"text": "a cat", "label": "cat"}], "key": "one"}
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", broken)
+        assert post(writer, "documents", 503, **body)["detail"] == "Nothing was written: Input/output error."
+        assert writer.delete("/api/documents/1").status_code == 503
+        patch.setattr("os.ftruncate", broken)
+        assert post(writer, "documents", 503, **body)["detail"].startswith("It is not known whether this was written")
+    assert post(writer, "documents", 201, **body) == {"ids": [15], "known": [True], "repeated": True}
+
+
 def test_health_model_and_metrics(make_client):
     client = make_client()
     assert client.get("/api/health").json()["status"] == "ok"
@@ -132,9 +148,9 @@ def test_health_model_and_metrics(make_client):
     [
         (b"{", 400, "Expected JSON"),
         (b"", 422, "body: Field required"),
-        (b"\xff", 400, "parsing the body"),
-        (b"[" * 100_000, 400, "parsing the body"),
-        (b"1" * 5000, 400, "parsing the body"),
+        (b"\xff", 400, "Expected JSON in UTF-8."),
+        (b"[" * 100_000, 400, "Expected JSON with fewer brackets inside each other."),
+        (b"1" * 5000, 400, "Expected JSON with shorter numbers."),
         (b"[]", 422, "body: "),
         (b'{"texts": "a cat"}', 422, "body.texts: Input should be a valid list"),
         (b'{"texts": []}', 422, "at least 1 item"),
@@ -216,6 +232,17 @@ def test_writes_need_the_token(client, make_client):
     assert without.get("/api/model").json()["writable"] is False
 
 
+def test_the_token_is_asked_for_before_the_body_is_looked_at(client, make_client):
+    protected = make_client(protect_reads=True)
+    for body in (b"{", b"\xff", b"{}"):
+        headers = {"Content-Type": "application/json"}
+        assert client.post("/api/documents", content=body, headers=headers).status_code == 401
+        assert protected.post("/api/search", content=body, headers=headers).status_code == 401
+        headers["Authorization"] = f"bearer {TOKEN}"
+        assert client.post("/api/documents", content=body, headers=headers).status_code in (400, 422)
+    assert client.delete("/api/documents/x").status_code == 401
+
+
 def test_reads_need_the_token_if_asked(make_client):
     client = make_client(protect_reads=True)
     for path in ("model", "metrics", "tree", "documents/1"):
@@ -228,8 +255,9 @@ def test_reads_need_the_token_if_asked(make_client):
 
 
 def test_other_names_of_the_host_are_refused(make_client):
-    client = make_client(host_names=("localhost", "::1"))
-    for host, status in (("localhost:8000", 200), ("[::1]:80", 200), ("evil.example", 421), ("localhost.evil", 421)):
+    client = make_client(host_names=("localhost", "Search.Example", "::1"))
+    allowed = ("localhost:8000", "LOCALHOST", "search.example", "SEARCH.example:80", "[::1]:80")
+    for host, status in (*((name, 200) for name in allowed), ("evil.example", 421), ("localhost.evil", 421)):
         assert client.get("/api/health", headers={"Host": host}).status_code == status
 
 
@@ -293,6 +321,30 @@ def test_a_failure_says_nothing_of_its_inside(client, monkeypatch, caplog):
     assert answer.headers["X-Frame-Options"] == "DENY"
 
 
+def test_a_damaged_journal_is_no_fault_of_the_request(folder, writer, live, caplog):
+    body = {"documents": [{"text": "a cat", "label": "cat"}]}
+    (path,) = folder.glob("journal-*.log")
+    with LiveModel(folder, base=live.base) as worker:  # what it writes is read when the next request comes
+        place = path.stat().st_size + 20
+        worker.add([NewDocument("a private cat", "cat"), NewDocument("a dog", "dog")])
+        worker.add([NewDocument("a cat", "cat")])
+    content = bytearray(path.read_bytes())
+    content[place] ^= 1
+    path.write_bytes(content)
+    answers = [
+        writer.post("/api/documents", json=body),
+        writer.delete("/api/documents/1"),
+        writer.delete("/api/documents/99"),
+        writer.get("/api/documents/1"),
+        writer.post("/api/search", json={"texts": ["a cat"]}),
+    ]
+    assert {answer.status_code for answer in answers} == {500}
+    assert {answer.json()["detail"].split(",")[0] for answer in answers} == {"The journal of writes is damaged"}
+    assert f"{path.name}, but the one at byte" in caplog.text
+    assert "private" not in caplog.text
+    assert path.read_bytes() == content
+
+
 def test_the_log_holds_no_texts(writer, caplog):
     with caplog.at_level("INFO", logger="treewass.serve"):
         post(writer, "search", texts=["a private cat"])
@@ -315,13 +367,13 @@ def test_the_log_holds_no_texts(writer, caplog):
 def test_labels_may_be_numbers(tmp_path):
     from starlette.testclient import TestClient
 
-    from treewass import DocumentModel
-    from treewass.serve import LiveModel, Settings, create_app
-
     codes = [["cat", "dog", "car"].index(label) for label in LABELS]
     DocumentModel(n_neighbors=3, keep_texts=False).fit(TEXTS, codes).save(tmp_path / "model")
     headers = {"Authorization": f"Bearer {TOKEN}"}
-    with TestClient(create_app(LiveModel(tmp_path / "model"), Settings(token=TOKEN)), headers=headers) as client:
+    with (
+        LiveModel(tmp_path / "model") as live,
+        TestClient(create_app(live, Settings(token=TOKEN)), headers=headers) as client,
+    ):
         post(client, "documents", 201, documents=[{"text": "a cat sleeps", "label": 0}])
         (neighbor,) = post(client, "search", texts=["a cat sleeps"], k=1, highlight=True)["results"][0]["neighbors"]
         assert (neighbor["id"], neighbor["label"], neighbor["text"], neighbor["pieces"]) == (15, 0, None, [])

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treewass.serve.journal import Journal
+from treewass.serve.journal import DamagedJournalError, Journal, UncertainWriteError
 
 RECORDS = [{"operation": "add", "texts": [f"naïve {number}"], "ids": [number]} for number in range(4)]
 
@@ -71,9 +71,16 @@ def test_damage_before_whole_records_is_never_taken_for_a_crash(data):
         place = data.draw(st.integers(Journal.start, end - 1))
         content[place] ^= data.draw(st.integers(1, 255))
         journal.path.write_bytes(content)
-        with pytest.raises(ValueError, match="is damaged and others follow it"):
+        with pytest.raises(DamagedJournalError, match="is damaged and others follow it"):
             journal.read(journal.start)
         journal.close()
+
+
+def test_records_that_are_gone_are_noticed(journal):
+    end = journal.size
+    os.truncate(journal.path, end - 1)
+    with pytest.raises(DamagedJournalError, match=f"Expected at least {end} bytes in writes.log, but it has {end - 1}"):
+        journal.read(end)
 
 
 def test_another_file_is_refused(tmp_path):
@@ -92,6 +99,28 @@ def test_a_write_that_fails_leaves_the_file_as_it_was(journal, monkeypatch):
     with pytest.raises(OSError, match="No space left"):
         journal.append({"lost": True})
     assert journal.path.read_bytes() == before
+
+
+def test_a_write_that_fails_and_cannot_be_undone_is_said_to_be_uncertain(journal, monkeypatch):
+    def broken(*_):
+        raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", broken)
+        patch.setattr("os.ftruncate", broken)
+        with pytest.raises(UncertainWriteError, match="Input/output error"):
+            journal.append({"perhaps": True})
+    assert reopened(journal.path)[0] == [*RECORDS, {"perhaps": True}]
+
+
+def test_what_is_cut_off_is_logged(journal, caplog):
+    end = journal.size
+    journal.cut(end)
+    assert not caplog.messages
+    journal.path.write_bytes(journal.path.read_bytes() + bytes(7))
+    journal.cut(end)
+    assert caplog.messages == ["writes.log: cut off 7 bytes of a write that was never acknowledged"]
+    assert journal.size == end
 
 
 def test_reads_that_come_short_are_gone_on_with(journal, monkeypatch):

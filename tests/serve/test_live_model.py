@@ -1,4 +1,6 @@
+import os
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -7,8 +9,9 @@ from hypothesis import strategies as st
 
 from tests.serve.conftest import LABELS, TEXTS
 from treewass import DocumentModel
-from treewass.serve import LiveModel, NewDocument, fold_journal
-from treewass.serve.journal_files import serving
+from treewass.serve import LiveModel, NewDocument, fold_journal, journal_files, live_model
+from treewass.serve.journal import Journal
+from treewass.serve.journal_files import journal_path, serving
 from treewass.serve.live_model import KeyUsedError
 
 CAT, DOG = NewDocument("a cat sleeps", "cat", "new"), NewDocument("a dog sleeps", "dog")
@@ -19,12 +22,27 @@ def contents(held):
     return documents.ids.tolist(), documents.codes.tolist(), list(documents.texts), list(documents.titles)
 
 
+def records(folder, base):
+    journal = Journal(journal_path(folder, base))
+    found, _ = journal.read(journal.start)
+    journal.close()
+    return found
+
+
+@pytest.fixture
+def worker(folder, live):
+    with LiveModel(folder, base=live.base) as worker:
+        yield worker
+
+
 def test_writes_are_there_after_opening_again(folder, live):
     assert live.add([CAT, DOG]) == ([15, 16], False)
     live.remove([0, 15])
     assert live.add([DOG]) == ([17], False)
+    expected = contents(live.current())
+    live.close()
     again = LiveModel(folder)
-    assert contents(again.current()) == contents(live.current())
+    assert contents(again.current()) == expected
     assert again.current().index.ids.tolist() == [*range(1, 15), 16, 17]
     again.close()
 
@@ -56,6 +74,43 @@ def test_folding_puts_writes_into_the_model(folder, live):
     assert len(list(folder.glob("journal-*.log"))) == 1
 
 
+@pytest.mark.parametrize("writes", [0, 2])
+def test_folding_loads_the_model_once(folder, live, monkeypatch, writes):
+    for _ in range(writes):
+        live.add([CAT])
+    live.close()
+    loaded = []
+    real = journal_files.load_contents
+    monkeypatch.setattr(journal_files, "load_contents", lambda *a, **k: (loaded.append(a), real(*a, **k))[1])
+    assert fold_journal(folder) == writes
+    assert len(loaded) == 1
+
+
+def test_a_write_that_comes_during_folding_is_not_acknowledged_and_lost(folder, live, monkeypatch):
+    live.add([CAT])
+    real, close, outcome = live_model.save_contents, os.close, []
+
+    def write():
+        try:
+            outcome.append(live.add([DOG]))
+        except OSError as error:
+            outcome.append(type(error))
+
+    writer = threading.Thread(target=write)
+
+    def save(*arguments, **options):
+        writer.start()
+        saved = real(*arguments, **options)
+        monkeypatch.setattr("os.close", lambda descriptor: (time.sleep(0.1), close(descriptor)))
+        return saved
+
+    monkeypatch.setattr(live_model, "save_contents", save)
+    assert live.fold() == 1
+    writer.join()
+    assert outcome == [OSError]
+    assert len(DocumentModel.load(folder).index_) == 16
+
+
 def test_a_crash_after_saving_and_before_the_journal_is_dropped_doubles_nothing(folder, live, monkeypatch):
     live.add([CAT], key="one")
     live.close()
@@ -64,12 +119,7 @@ def test_a_crash_after_saving_and_before_the_journal_is_dropped_doubles_nothing(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        real = LiveModel.close
-        patch.setattr(
-            LiveModel,
-            "close",
-            lambda self: (real(self), patch.setattr("treewass.serve.live_model.open_journal", crash)),
-        )
+        patch.setattr("treewass.serve.live_model.journal_path", crash)
         with pytest.raises(KeyboardInterrupt):
             fold_journal(folder)
     again = LiveModel(folder)
@@ -89,15 +139,13 @@ def test_a_journal_of_a_model_that_was_replaced_is_not_dropped_in_silence(folder
     LiveModel(folder).close()
 
 
-def test_a_model_that_was_replaced_while_it_was_served_is_not_overwritten(folder, live, monkeypatch):
+def test_a_model_that_was_replaced_while_it_was_served_is_not_overwritten(folder, live):
     live.add([CAT])
-    live.close()
-    other = DocumentModel(n_neighbors=3).fit(TEXTS[5:], LABELS[5:])
-    real = LiveModel.close
-    monkeypatch.setattr(LiveModel, "close", lambda self: (real(self), other.save(folder)))
+    DocumentModel(n_neighbors=3).fit(TEXTS[5:], LABELS[5:]).save(folder)
     with pytest.raises(ValueError, match="has been replaced meanwhile"):
-        fold_journal(folder)
+        live.fold()
     assert len(DocumentModel.load(folder).index_) == 10
+    assert [record.get("texts") for record in records(folder, live.base)] == [None, ["a cat sleeps"]]
 
 
 def test_refused_writes_change_nothing(live):
@@ -122,6 +170,42 @@ def test_a_full_disk_changes_nothing(live, monkeypatch):
     assert live.add([CAT], key="one") == ([15], False)
 
 
+def test_a_model_that_is_served_is_neither_folded_nor_opened_again(folder, live):
+    live.add([CAT])
+    for action in (fold_journal, LiveModel):
+        with pytest.raises(ValueError, match="Another service runs on the model"):
+            action(folder)
+    live.add([DOG])
+    live.close()
+    assert fold_journal(folder) == 2
+
+
+def test_the_lock_is_given_back_when_opening_fails(folder):
+    (folder / "manifest.json").rename(folder / "moved.json")
+    with pytest.raises(ValueError, match="it has no manifest"):
+        LiveModel(folder)
+    (folder / "moved.json").rename(folder / "manifest.json")
+    LiveModel(folder).close()
+
+
+def test_a_worker_leaves_the_journal_alone_when_the_model_was_replaced(folder, live):
+    DocumentModel.load(folder).save(folder)
+    with pytest.raises(ValueError, match="has been replaced since"):
+        LiveModel(folder, base=live.base)
+    live.add([CAT])
+    assert [path.name for path in folder.glob("journal-*.log")] == [journal_path(folder, live.base).name]
+    assert records(folder, live.base)[1]["texts"] == ["a cat sleeps"]
+
+
+def test_a_worker_makes_no_journal_and_folds_none(folder, live, worker):
+    with pytest.raises(ValueError, match="one of its workers"):
+        worker.fold()
+    journal_path(folder, live.base).unlink()
+    with pytest.raises(FileNotFoundError):
+        LiveModel(folder, base=live.base)
+    assert not list(folder.glob("journal-*.log"))
+
+
 def test_one_service_at_a_time(folder):
     with serving(folder), pytest.raises(ValueError, match="Another service runs"), serving(folder):
         pass
@@ -129,20 +213,18 @@ def test_one_service_at_a_time(folder):
         pass
 
 
-def test_processes_follow_each_other(folder):
-    one, other = LiveModel(folder, alone=False), LiveModel(folder, alone=False)
+def test_processes_follow_each_other(live, worker):
+    one, other = live, worker
     assert one.add([CAT], key="one") == ([15], False)
     assert other.current().index.ids[-1] == 15
     assert other.add([CAT], key="one") == ([15], True)
     assert other.add([DOG]) == ([16], False)
     one.remove([16])
     assert contents(one.current()) == contents(other.current())
-    one.close()
-    other.close()
 
 
-def test_a_follower_cuts_off_what_a_killed_process_left(folder):
-    one, other = LiveModel(folder, alone=False), LiveModel(folder, alone=False)
+def test_a_follower_cuts_off_what_a_killed_process_left(folder, live, worker):
+    one, other = live, worker
     one.add([CAT])
     (journal,) = folder.glob("journal-*.log")
     with journal.open("ab") as file:
@@ -150,13 +232,32 @@ def test_a_follower_cuts_off_what_a_killed_process_left(folder):
     assert len(other.current().index) == 16
     assert other.add([DOG])[0] == [16]
     assert len(one.current().index) == 17
-    one.close()
-    other.close()
 
 
-def test_readers_see_whole_writes_and_their_own(folder):
+def test_what_a_killed_worker_wrote_is_on_the_disk_before_it_is_acknowledged(live, worker, monkeypatch):
+    """A worker is killed after a record was written and before it was flushed; its client asks another worker."""
+
+    def killed(_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", killed)
+        with pytest.raises(KeyboardInterrupt):
+            worker.add([CAT], key="one")
+        with pytest.raises(KeyboardInterrupt):
+            live.add([CAT], key="one")
+        with pytest.raises(KeyboardInterrupt):
+            live.current()
+    flushed = []
+    real = os.fsync
+    monkeypatch.setattr("os.fsync", lambda descriptor: (real(descriptor), flushed.append(descriptor)))
+    assert live.add([CAT], key="one") == ([15], True)
+    assert len(flushed) == 1
+
+
+def test_readers_see_whole_writes_and_their_own(live, worker):
     """Pairs are added and removed together: whoever reads meanwhile sees both or neither."""
-    one, other = LiveModel(folder, alone=False), LiveModel(folder, alone=False)
+    one, other = live, worker
     acknowledged, problems = [0], []
     done = threading.Event()
 
@@ -180,8 +281,6 @@ def test_readers_see_whole_writes_and_their_own(folder):
     for thread in threads:
         thread.join()
     assert not problems
-    one.close()
-    other.close()
 
 
 @settings(max_examples=6)
@@ -202,9 +301,9 @@ def test_any_sequence_ends_as_a_model_without_a_journal_would(fitted, tmp_path_f
             live.remove([int(held[number % held.size])])
             expected.remove([held[number % held.size]])
         elif step in ("open", "fold"):
-            live.close()
             if step == "fold":
-                fold_journal(folder)
+                live.fold()
+            live.close()
             live = LiveModel(folder)
     assert contents(live.current()) == contents(expected.contents_)
     query = live.current().counter.count(["a cat and a dog on the road"])

@@ -90,6 +90,82 @@ def test_stale_answers_are_dropped(open_page):
     assert "dog 9" in page.locator("#results li").first.inner_text()
 
 
+def delay(page, path, word, seconds=0.4):
+    """Let the answers to requests that hold a word come late."""
+
+    def answer(route):
+        if word in f"{route.request.url} {route.request.post_data}":
+            page.wait_for_timeout(1000 * seconds)
+        route.continue_()
+
+    page.route(path, answer)
+
+
+def test_stale_answers_are_dropped_in_every_view(open_page):
+    page = open_page("#/tree")
+    page.locator("a.branch").first.wait_for()
+    target = page.locator("a.branch").first.get_attribute("href")
+    delay(page, "**/api/tree?*", f"node={target.split('/')[2]}&")
+    page.goto(f"{page.url.partition('#')[0]}{target}")
+    page.goto(f"{page.url.partition('#')[0]}#/tree/0/0")
+    page.wait_for_timeout(800)
+    assert page.locator("#tree-path a").all_inner_texts() == ["Root"]
+    delay(page, "**/api/explain", "lorry")
+    page.goto(f"{page.url.partition('#')[0]}#/compare/a%20lorry%20brakes/id%3A1")
+    page.goto(f"{page.url.partition('#')[0]}#/compare/a%20cat/id%3A1")
+    page.wait_for_timeout(800)
+    assert page.locator("#comparison article").first.locator(".text").inner_text() == "a cat"
+    delay(page, "**/api/predict", "lorry")
+    page.goto(f"{page.url.partition('#')[0]}#/classify")
+    for text in ("a lorry brakes", "the dog barks"):
+        page.locator("#text").fill(text)
+        page.get_by_role("button", name="Classify").click()
+    page.wait_for_timeout(800)
+    assert page.locator(".figure .badge:visible").inner_text() == "dog"
+    assert page.locator("#problem").is_hidden()
+
+
+def test_an_answer_that_is_given_up_while_it_arrives_is_no_problem(open_page):
+    page = open_page()
+    page.evaluate(
+        """() => {
+            const real = window.fetch;
+            window.fetch = async (path, request) => {
+                const response = await real(path, request);
+                response.json = () => new Promise((_, reject) =>
+                    request.signal.addEventListener("abort", () => reject(new DOMException("", "AbortError"))));
+                return response;
+            };
+        }"""
+    )
+    with page.expect_response("**/api/search"):
+        page.locator("#query").fill("the dog barks")
+    page.wait_for_timeout(200)
+    page.locator("#query").fill("")
+    page.wait_for_timeout(400)
+    assert page.locator("#problem").is_hidden()
+
+
+def test_long_texts_are_kept_out_of_the_address(open_page):
+    text = "a cat sleeps " * 1000
+    page = open_page()
+    page.locator("#query").fill(text)
+    page.locator("#results li h2 a").first.click()
+    page.locator("#comparison article").first.wait_for()
+    assert len(page.url) < 200
+    assert page.locator("#first").input_value() == text.strip()
+    page.reload()
+    page.locator("#comparison article").first.wait_for()
+    assert page.locator("#first").input_value() == text.strip()
+    address = page.url
+    page.locator("#second").fill("a dog")
+    page.get_by_role("button", name="Compare").click()
+    page.get_by_text("their distance").wait_for()
+    assert len(page.url) < 200
+    other = open_page(address.partition("/")[2].partition("/")[2].partition("/")[2])
+    other.get_by_text("no longer kept").wait_for()
+
+
 def test_compare(open_page):
     page = open_page("#/compare")
     page.locator("#first").fill("my cat sleeps")

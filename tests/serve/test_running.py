@@ -6,6 +6,8 @@ import os
 import random
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -16,6 +18,8 @@ import pytest
 from tests.serve import loaded
 from tests.serve.conftest import TOKEN, running
 from treewass import DocumentModel
+from treewass.serve.journal import Journal
+from treewass.serve.settings import MOST_BYTES
 
 CAT = {"text": "a cat sleeps", "label": "cat"}
 
@@ -38,6 +42,35 @@ def test_it_serves_stops_gracefully_and_leaves_the_writes_in_the_model(folder):
     assert DocumentModel.load(folder).neighbor(15).text == "a cat sleeps"
 
 
+def serve_and(folder, action, workers=1):
+    """Run a service in a process of its own that does something as soon as its address is known."""
+    code = (
+        "import os, signal, sys\n"
+        "from treewass import DocumentModel\n"
+        "from treewass.serve import Settings, run_service\n"
+        "folder, workers = sys.argv[1], int(sys.argv[2])\n"
+        f"run_service(folder, Settings(), port=0, workers=workers, announce=lambda _: {action})"
+    )
+    return subprocess.run(
+        [sys.executable, "-c", code, folder, str(workers)], capture_output=True, encoding="utf-8", timeout=60
+    )
+
+
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_a_signal_that_comes_before_the_first_request_stops_it(folder, workers):
+    ended = serve_and(folder, "os.kill(os.getpid(), signal.SIGTERM)", workers)
+    assert "stopped; 0 writes folded" in ended.stderr
+    assert ended.returncode == 0
+
+
+@pytest.mark.slow
+def test_workers_that_cannot_start_end_the_service_with_an_error(folder):
+    ended = serve_and(folder, "DocumentModel.load(folder).save(folder)", workers=2)
+    assert "a worker cannot start, the service stops: Expected the model" in ended.stderr
+    assert "OSError: A worker of the service could not start" in ended.stderr
+    assert ended.returncode == 1
+
+
 def test_without_a_token_nothing_can_be_written_and_a_second_service_is_refused(folder):
     with running(folder, token="") as (_, client):
         assert client.post("/api/documents", json={"documents": [CAT]}).status_code == 403
@@ -47,7 +80,7 @@ def test_without_a_token_nothing_can_be_written_and_a_second_service_is_refused(
 
 def test_hostile_clients_do_not_bring_it_down(folder):
     """A body of 100 MB, announced or not, half requests, and a thousand connections that say nothing."""
-    with running(folder) as (_, client), contextlib.ExitStack() as stack:
+    with running(folder) as (process, client), contextlib.ExitStack() as stack:
         address = (client.base_url.host, client.base_url.port)
 
         def chunks():
@@ -55,11 +88,16 @@ def test_hostile_clients_do_not_bring_it_down(folder):
                 yield b" " * 1_000_000
 
         for body in (b" " * 100_000_000, chunks()):
-            try:
-                status = client.post("/api/search", content=body).status_code
-            except (httpx2.WriteError, httpx2.ReadError, httpx2.RemoteProtocolError):
-                status = 413  # the connection was closed before all of it was sent
-            assert status == 413
+            with contextlib.suppress(httpx2.WriteError, httpx2.ReadError, httpx2.RemoteProtocolError):
+                # the connection may be closed before all of it is sent: the log says what was answered
+                assert client.post("/api/search", content=body).status_code == 413
+        for head, body in (
+            (b"Content-Length: 100000000", b""),
+            (b"Transfer-Encoding: chunked", b"3d0900\r\n" + b" " * MOST_BYTES + b"\r\n1\r\n \r\n"),
+        ):
+            with socket.create_connection(address, timeout=30) as connection:
+                connection.sendall(b"POST /api/search HTTP/1.1\r\nHost: 127.0.0.1\r\n" + head + b"\r\n\r\n" + body)
+                assert connection.recv(1000).startswith(b"HTTP/1.1 413 ")
         for number in range(1000):
             connection = stack.enter_context(socket.create_connection(address, timeout=10))
             if number % 3 == 0:
@@ -74,6 +112,7 @@ def test_hostile_clients_do_not_bring_it_down(folder):
                 connection.sendall(garbage)
                 connection.recv(1000)
         assert client.get("/api/health").status_code == 200
+    assert process.log.count("POST (unknown) 413") == 4
 
 
 @pytest.mark.slow
@@ -93,6 +132,31 @@ def test_workers_follow_each_other(folder):
         assert process.pid not in workers
     assert process.returncode == 0
     assert len(DocumentModel.load(folder).index_) == 25
+
+
+@pytest.mark.slow
+def test_a_worker_restarted_after_the_model_was_saved_anew_loses_no_write(folder):
+    acknowledged = []
+    with running(folder, "--workers", "2") as (process, client):
+        worker = client.get("/api/metrics").json()["worker"]
+        DocumentModel.load(folder).save(folder)
+        os.kill(worker, signal.SIGKILL)
+        deadline = time.monotonic() + 60
+        while process.poll() is None and time.monotonic() < deadline:
+            text = f"a cat sleeps {len(acknowledged)}"
+            with contextlib.suppress(httpx2.TransportError), httpx2.Client(base_url=client.base_url) as other:
+                other.headers = client.headers
+                add(other, text)
+                acknowledged.append(text)
+            time.sleep(0.05)
+        assert process.poll() == 1
+    assert "it has been replaced since" in process.log
+    assert acknowledged
+    (path,) = folder.glob("journal-*.log")
+    journal = Journal(path)
+    written = [text for record in journal.read(journal.start)[0] for text in record.get("texts", ())]
+    journal.close()
+    assert set(acknowledged) <= set(written)
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -136,6 +137,31 @@ def accuracy_command(
     chosen = DEFAULT_METHODS if methods is None else methods.split(",")
     measured = bench_accuracy(sets.split(","), chosen, splits, data, output, jobs, report=_say)
     show(measured if as_json else mean_rows(measured), as_json)
+
+
+@bench.command("batch")
+def batch_command(
+    as_json: AsJson = False,
+    sets: Annotated[
+        str, typer.Option(help="Text sets, with commas.")
+    ] = "twitter,amazon,classic,bbcsport,ohsumed,reuters",
+    data: Annotated[str | None, typer.Option(help="Folder of the text sets; TREEWASS_DATA by default.")] = None,
+    output: Annotated[str | None, typer.Option(help="File of rows: resumed if there, appended to.")] = None,
+    table: Annotated[str | None, typer.Option(help="Lay stored rows out as Markdown instead of measuring.")] = None,
+) -> None:
+    """Measure the time of one document against many: every method, batch sizes, depths, whole training sets."""
+    if table is not None:
+        from treewass.bench.results.times import times_markdown
+        from treewass.bench.rows import read_rows
+
+        typer.echo(times_markdown(read_rows(table)))
+        return
+    from treewass.bench.cells import run_cells
+    from treewass.bench.row_files import RowFiles
+    from treewass.bench.times import time_cells
+
+    files = None if output is None else RowFiles(output)
+    show_each(run_cells(time_cells(data, sets.split(",")), files, report=partial(typer.echo, err=True)), as_json)
 
 
 @bench.command("trees")

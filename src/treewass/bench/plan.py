@@ -14,6 +14,7 @@ from treewass.bench.depth import depth_cells
 from treewass.bench.duplicates import duplicate_cells
 from treewass.bench.statistics import statistics_cells
 from treewass.bench.synthetic import synthetic_cells
+from treewass.bench.times import time_cells
 
 __all__ = ["all_cells", "chosen_cells", "quick_cells"]
 
@@ -81,6 +82,7 @@ def all_cells(data: str | os.PathLike[str] | None = None) -> list[Cell]:
         *duplicate_cells(folder),
         *depth_cells(folder),
         *ablation_cells(folder),
+        *time_cells(folder),
     ]
     return sorted(cells, key=lambda cell: cell.seconds > _QUICK_SECONDS)
 
@@ -127,6 +129,7 @@ def quick_cells(cells: Iterable[Cell]) -> list[Cell]:
         if cell.seconds <= _QUICK_SECONDS
         and cell.case.get("set", _QUICK_SETS[0]) in _QUICK_SETS
         and cell.case.get("split", 0) == 0
+        and cell.case.get("batch", 500) == 500
     ]
 
 

@@ -8,10 +8,12 @@ import os
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -31,9 +33,20 @@ _SECONDS = 20  # the longest that one client of one round may take
 _PROTOCOL = (
     "generated topical documents of 40 words, 20 000 words, 8 classes, seed 0; 10 neighbours; one text a request; "
     "in-process is DocumentModel.search in one thread; clients are threads of one process, each with a connection of "
-    "its own, on the machine of the service; three rounds, taken in turn: median rate, percentiles over all requests"
+    "its own, on the machine of the service; three rounds, taken in turn: median rate, percentiles over all answers; "
+    "errors are answers of another status and connections that failed, unsent are requests that the time did not allow"
 )
 _Case = tuple[str, int, int]  # what, workers, clients
+
+
+@dataclass(slots=True)
+class _Round:
+    """What came of the requests of a round, or of one client in it."""
+
+    seconds: list[float] = field(default_factory=list)  # of each answer
+    n_errors: int = 0
+    n_unsent: int = 0
+    per_second: float = 0.0
 
 
 def bench_serve(n_documents: int = 100_000, n_requests: int = 1_000, n_writes: int = 50) -> Iterator[Row]:
@@ -57,7 +70,7 @@ def bench_serve(n_documents: int = 100_000, n_requests: int = 1_000, n_writes: i
         folder = Path(name, "model")
         texts = _make_model(folder, n_documents, n_requests)
         model = DocumentModel.load(folder)
-        cases: dict[_Case, list[tuple[float, list[float], int]]] = {}
+        cases: dict[_Case, list[_Round]] = {}
         for _ in range(_ROUNDS):
             cases.setdefault(("in-process search", 0, 1), []).append(_in_process(model, texts))
             for workers in (1, 2):
@@ -88,7 +101,7 @@ def _make_model(folder: Path, n_documents: int, n_queries: int) -> list[str]:
     return texts[n_documents:]
 
 
-def _in_process(model: DocumentModel, texts: Sequence[str]) -> tuple[float, list[float], int]:
+def _in_process(model: DocumentModel, texts: Sequence[str]) -> _Round:
     model.search(texts[0], _NEIGHBORS)
     seconds = []
     began = time.perf_counter()
@@ -96,7 +109,7 @@ def _in_process(model: DocumentModel, texts: Sequence[str]) -> tuple[float, list
         start = time.perf_counter()
         model.search(text, _NEIGHBORS)
         seconds.append(time.perf_counter() - start)
-    return len(texts) / (time.perf_counter() - began), seconds, 0
+    return _Round(seconds, per_second=len(texts) / (time.perf_counter() - began))
 
 
 def _search_body(text: str, highlight: bool = False) -> tuple[str, bytes]:
@@ -125,7 +138,7 @@ def _service(folder: Path, workers: int) -> Iterator[tuple[str, int]]:
             raise OSError(f"The service did not start: {line!r}.")
         address = (host, int(port))
         for _ in range(4 * workers):
-            _client(address, [_search_body("w1")], [], [])  # a connection may reach any worker: load them all
+            _client(address, [_search_body("w1")])  # a connection may reach any worker: load them all
         yield address
     finally:
         process.terminate()
@@ -134,54 +147,52 @@ def _service(folder: Path, workers: int) -> Iterator[tuple[str, int]]:
             process.stdout.close()
 
 
-def _load(
-    address: tuple[str, int], bodies: Sequence[tuple[str, bytes]], clients: int
-) -> tuple[float, list[float], int]:
-    """Send requests from several clients at once; return their rate, their times and the number of errors."""
-    seconds: list[float] = []
-    errors: list[int] = []
-    work: list[Callable[[], None]] = [
-        lambda part=bodies[number::clients]: _client(address, part, seconds, errors)  # type: ignore[misc]
-        for number in range(clients)
-    ]
-    threads = [threading.Thread(target=task) for task in work]
-    began = time.perf_counter()
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return len(seconds) / (time.perf_counter() - began), seconds, len(errors)
+def _load(address: tuple[str, int], bodies: Sequence[tuple[str, bytes]], clients: int) -> _Round:
+    """Send requests from several clients at once."""
+    with ThreadPoolExecutor(clients) as threads:
+        began = time.perf_counter()
+        parts = list(threads.map(partial(_client, address), [bodies[number::clients] for number in range(clients)]))
+        took = time.perf_counter() - began
+    seconds = [value for part in parts for value in part.seconds]
+    return _Round(
+        seconds, sum(part.n_errors for part in parts), sum(part.n_unsent for part in parts), len(seconds) / took
+    )
 
 
-def _client(
-    address: tuple[str, int], bodies: Sequence[tuple[str, bytes]], seconds: list[float], errors: list[int]
-) -> None:
-    """Send requests one after the other, within a time."""
-    connection = http.client.HTTPConnection(*address, timeout=30)
+def _client(address: tuple[str, int], bodies: Sequence[tuple[str, bytes]]) -> _Round:
+    """Send requests one after the other, within a time; after a failure, on a new connection."""
+    done = _Round()
     headers = {"Content-Type": "application/json", "Authorization": f"Bearer {_TOKEN}"}
     deadline = time.perf_counter() + _SECONDS
-    for path, body in bodies:
-        start = time.perf_counter()
-        if start > deadline:
-            break
-        connection.request("POST", path, body, headers)
-        answer = connection.getresponse()
-        answer.read()
-        seconds.append(time.perf_counter() - start)
-        if answer.status not in (200, 201):
-            errors.append(answer.status)
-    connection.close()
+    with closing(http.client.HTTPConnection(*address, timeout=30)) as connection:
+        for number, (path, body) in enumerate(bodies):
+            start = time.perf_counter()
+            if start > deadline:
+                done.n_unsent = len(bodies) - number
+                break
+            try:
+                connection.request("POST", path, body, headers)
+                answer = connection.getresponse()
+                answer.read()
+            except (OSError, http.client.HTTPException):
+                done.n_errors += 1
+                connection.close()
+                continue
+            done.seconds.append(time.perf_counter() - start)
+            done.n_errors += answer.status not in (200, 201)
+    return done
 
 
-def _row(case: _Case, rounds: Sequence[tuple[float, list[float], int]], n_documents: int) -> Row:
+def _row(case: _Case, rounds: Sequence[_Round], n_documents: int) -> Row:
     what, workers, clients = case
-    seconds = np.concatenate([times for _, times, _ in rounds])
+    milliseconds = [1000 * value for taken in rounds for value in taken.seconds]
     named: dict[str, Value] = {"case": what, "workers": workers, "clients": clients, "documents": n_documents}
     measures: dict[str, Value] = {
-        "requests": seconds.size,
-        "errors": sum(errors for _, _, errors in rounds),
-        "per_second": round(float(np.median([rate for rate, _, _ in rounds])), 1),
-        "p50_ms": round(1000 * float(np.percentile(seconds, 50)), 2),
-        "p99_ms": round(1000 * float(np.percentile(seconds, 99)), 2),
+        "requests": len(milliseconds),
+        "errors": sum(taken.n_errors for taken in rounds),
+        "unsent": sum(taken.n_unsent for taken in rounds),
+        "per_second": round(float(np.median([taken.per_second for taken in rounds])), 1),
+        "p50_ms": round(float(np.percentile(milliseconds, 50)), 2) if milliseconds else None,
+        "p99_ms": round(float(np.percentile(milliseconds, 99)), 2) if milliseconds else None,
     }
     return Row("serve", named, measures, _PROTOCOL)

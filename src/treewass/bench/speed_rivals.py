@@ -21,7 +21,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-__all__ = ["RIVALS", "faiss_flat", "merged_rows", "paper_scipy", "scipy_embedded", "sklearn_brute", "weighted_features"]
+__all__ = [
+    "RIVALS",
+    "faiss_flat",
+    "merged_distances",
+    "merged_rows",
+    "paper_scipy",
+    "scipy_distances",
+    "scipy_embedded",
+    "sklearn_brute",
+    "weighted_features",
+]
 
 Search = Callable[[Any], Any]
 Prepare = Callable[[Any], Any]
@@ -38,14 +48,20 @@ def weighted_features(metric: TreeMetric) -> csr_array:
     return csr_array(hstack(blocks, format="csr"))
 
 
-def paper_scipy(metric: TreeMetric, documents: csr_array, k: int) -> tuple[Prepare, Search]:
+def scipy_distances(metric: TreeMetric, documents: csr_array) -> tuple[Prepare, Search]:
     """Compare as the paper does on the CPU: sparse product of the differences of histograms, equation (1)."""
     weights, held = weighted_features(metric), to_histograms(documents)
 
-    def search(query: csr_array) -> NDArray[np.intp]:
-        return np.argpartition(abs((_repeated(query, held.shape[0]) - held) @ weights).sum(axis=1), k - 1)[:k]
+    def distances(query: csr_array) -> NDArray[np.float64]:
+        return np.asarray(abs((_repeated(query, held.shape[0]) - held) @ weights).sum(axis=1))
 
-    return to_histograms, search
+    return to_histograms, distances
+
+
+def paper_scipy(metric: TreeMetric, documents: csr_array, k: int) -> tuple[Prepare, Search]:
+    """Search by the distances of the paper's form on the CPU."""
+    prepare, distances = scipy_distances(metric, documents)
+    return prepare, lambda query: np.argpartition(distances(query), k - 1)[:k]
 
 
 def scipy_embedded(metric: TreeMetric, documents: csr_array, k: int) -> tuple[Prepare, Search]:
@@ -76,7 +92,7 @@ def sklearn_brute(metric: TreeMetric, documents: csr_array, k: int) -> tuple[Pre
     return lambda counts: csr_matrix(embed(metric, counts)), neighbors.kneighbors
 
 
-def merged_rows(metric: TreeMetric, documents: csr_array, k: int) -> tuple[Prepare, Search]:
+def merged_distances(metric: TreeMetric, documents: csr_array) -> tuple[Prepare, Search]:
     """Merge sorted sparse rows in compiled code, document by document, as public C++ Quadtree implementations do."""
     held = embed(metric, documents)
     bounds, features, values = held.indptr.astype(np.int64), held.indices.astype(np.int32), held.data.astype(np.float32)
@@ -85,10 +101,16 @@ def merged_rows(metric: TreeMetric, documents: csr_array, k: int) -> tuple[Prepa
         query = embed(metric, counts)
         return query.indices.astype(np.int32), query.data.astype(np.float32)
 
-    def search(query: tuple[NDArray[np.int32], NDArray[np.float32]]) -> NDArray[np.intp]:
-        return np.argpartition(_merge(bounds, features, values, *query), k - 1)[:k]
+    def distances(query: tuple[NDArray[np.int32], NDArray[np.float32]]) -> NDArray[np.float32]:
+        return _merge(bounds, features, values, *query)
 
-    return prepare, search
+    return prepare, distances
+
+
+def merged_rows(metric: TreeMetric, documents: csr_array, k: int) -> tuple[Prepare, Search]:
+    """Search by the distances of merged rows."""
+    prepare, distances = merged_distances(metric, documents)
+    return prepare, lambda query: np.argpartition(distances(query), k - 1)[:k]
 
 
 def _repeated(row: csr_array, times: int) -> csr_array:

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,15 @@ from treewass.bench.rows import Row, Value
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["geometric_mean", "milliseconds_to_read", "one_thread", "speed_row", "time_in_turns"]
+__all__ = [
+    "TimeSpent",
+    "geometric_mean",
+    "milliseconds_to_read",
+    "one_thread",
+    "speed_row",
+    "time_for_seconds",
+    "time_in_turns",
+]
 
 
 @contextmanager
@@ -72,6 +81,74 @@ def time_in_turns(
                 method(item)
                 best[number, place] = min(best[number, place], time.perf_counter() - start)
     return np.asarray(best.mean(axis=1) * 1e6)
+
+
+@dataclass(frozen=True, slots=True)
+class TimeSpent:
+    """The CPU time that a method took, which other programs on the machine do not lengthen.
+
+    Parameters
+    ----------
+    milliseconds : float
+        Mean over items of the smallest CPU time seen.
+    items : int
+        How many items it was called with.
+    rounds : int
+        How often with each.
+    """
+
+    milliseconds: float
+    items: int
+    rounds: int
+
+
+def time_for_seconds(
+    method: Callable[[Any], Any], items: Sequence[Any], seconds: float, *, least: int = 2, rounds: int = 5
+) -> TimeSpent:
+    """Time a method on items for about so many seconds: fewer items if they do not fit, several rounds if they do.
+
+    Parameters
+    ----------
+    method : callable
+        Takes an item.
+    items : sequence
+        What it is called with, from the first on.
+    seconds : float
+        When they are over, the first round ends and no other begins.
+    least : int, default=2
+        Items of the first round in any case.
+    rounds : int, default=5
+        Most rounds; a round begins only if it will end in time.
+
+    Returns
+    -------
+    TimeSpent
+
+    Examples
+    --------
+    >>> spent = time_for_seconds(sorted, [[2, 1], [4, 3], [6, 5]], seconds=10.0)
+    >>> spent.items, spent.rounds
+    (3, 5)
+    >>> time_for_seconds(sorted, [[2, 1], [4, 3], [6, 5]], seconds=0.0).items
+    2
+    """
+    best: list[float] = []
+    begin = time.perf_counter()
+    for number, item in enumerate(items):
+        if number >= least and time.perf_counter() - begin > seconds:
+            break
+        best.append(_cpu_seconds(method, item))
+    done = 1
+    while done < rounds and (time.perf_counter() - begin) * (done + 1) / done < seconds:
+        best = [min(known, _cpu_seconds(method, item)) for known, item in zip(best, items, strict=False)]
+        done += 1
+    return TimeSpent(1e3 * sum(best) / len(best), len(best), done)
+
+
+def _cpu_seconds(method: Callable[[Any], Any], item: Any) -> float:
+    start = time.process_time()
+    method(item)
+    return time.process_time() - start
 
 
 def milliseconds_to_read(n_bytes: int, repetitions: int = 5) -> float:

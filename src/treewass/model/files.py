@@ -51,7 +51,7 @@ _LEFT_OVER = re.compile(r"\.treewass-[0-9a-f]{32}\.\w+")
 _ATTEMPTS = 20  # to load a model that is replaced meanwhile
 
 
-def save_contents(folder: str | os.PathLike[str], held: Contents, *, replaces: str | None = None) -> None:
+def save_contents(folder: str | os.PathLike[str], held: Contents, *, replaces: str | None = None) -> str:
     """Write a model, all of it or nothing.
 
     Parameters
@@ -62,6 +62,11 @@ def save_contents(folder: str | os.PathLike[str], held: Contents, *, replaces: s
         The model.
     replaces : str, optional
         The `data_name` of the model to replace, for one that was made from it; another one is left alone.
+
+    Returns
+    -------
+    str
+        The `data_name` of what was written.
 
     Raises
     ------
@@ -87,6 +92,7 @@ def save_contents(folder: str | os.PathLike[str], held: Contents, *, replaces: s
             card.write_text(model_card(held), encoding="utf-8")
             card.replace(path / _CARD)
         _remove_left_overs(path, name)
+    return name
 
 
 def _is_named(path: Path, name: str) -> bool:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treewass.search.distance_matrix import distances_to_segment
 from treewass.search.layout import layout_of
-from treewass.search.queries import refuse_query
-from treewass.search.rows import Rows
+from treewass.search.queries import checked_queries, refuse_query
+from treewass.search.rows import Rows, plain_rows
 from treewass.search.scratch import Scratch
 from treewass.search.segments import Segment
 from treewass.search.snapshots import Snapshot
@@ -18,7 +17,7 @@ from treewass.trees.metric import TreeMetric
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["all_distances", "distances_to_positions", "within_radius"]
+__all__ = ["all_distances", "distances_to_positions", "one_row", "within_radius"]
 
 
 def within_radius(
@@ -60,8 +59,10 @@ def within_radius(
     return np.ldexp(units[order], -metric.fraction_bits), ids[order]
 
 
-def all_distances(metric: TreeMetric, snapshot: Snapshot, query: Rows) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Compare one canonical query with every document that can be a neighbour.
+def all_distances(
+    metric: TreeMetric, snapshot: Snapshot, scratch: NDArray[np.int64], x: Any
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Compare one document with every document that can be a neighbour.
 
     Parameters
     ----------
@@ -69,8 +70,10 @@ def all_distances(metric: TreeMetric, snapshot: Snapshot, query: Rows) -> tuple[
         Trees and word masses.
     snapshot : Snapshot
         The documents.
-    query : Rows
-        One row.
+    scratch : ndarray of int64
+        Description of the thread's `Scratch`.
+    x : sparse matrix or array-like of shape (1, n_words)
+        Counts or weights; checked only if the compiled loops cannot take them as they are.
 
     Returns
     -------
@@ -78,16 +81,44 @@ def all_distances(metric: TreeMetric, snapshot: Snapshot, query: Rows) -> tuple[
     ids : ndarray of int64
         Ascending.
     """
-    distances, ids = [np.empty(0)], [np.empty(0, dtype=np.int64)]
+    distances = np.empty(snapshot.n_searchable)
+    plain = plain_rows(x, metric.n_words) if distances.size else None
+    if plain is None or _fill_distances(metric, snapshot, scratch, one_row(plain), distances)[0] >= 0:
+        query = one_row(checked_queries(metric, x, "x"))
+        row, reason = _fill_distances(metric, snapshot, scratch, query, distances)
+        if row >= 0:
+            refuse_query(row, reason)
+    ids, order = snapshot.searchable_ids
+    return distances[order], ids.copy()
+
+
+def one_row(query: Rows) -> Rows:
+    """Refuse several documents where one is expected."""
+    if query.n_rows != 1:
+        raise ValueError(f"Expected one document, got {query.n_rows} rows. Use search or pairwise for several.")
+    return query
+
+
+def _fill_distances(
+    metric: TreeMetric, snapshot: Snapshot, scratch: NDArray[np.int64], query: Rows, out: NDArray[np.float64]
+) -> tuple[int, int]:
+    """Write the distances of a query, segment after segment; return the row that cannot be embedded and why."""
+    from treewass.search.kernels.searches import chosen_distances, scanned_distances
+
+    start, failure = 0, (-1, 0)
     for segment in snapshot.segments:
-        ids.append(segment.ids[segment.searchable])
+        arrays = (layout_of(metric).description, segment.description, scratch)
+        stop = start + segment.searchable.size
         if segment.is_narrow:
-            distances.append(distances_to_positions(metric, segment, query, segment.searchable))
+            failure = chosen_distances(*arrays, *query, segment.searchable, metric.resolution, out[start:stop])
         else:
-            distances.append(distances_to_segment(metric, query, segment)[0, segment.searchable])
-    all_ids = np.concatenate(ids)
-    order = np.argsort(all_ids)
-    return np.concatenate(distances)[order], all_ids[order]
+            scanned = np.empty((1, segment.ids.size))
+            failure = scanned_distances(*arrays, *query, 0, 1, metric.resolution, scanned)
+            out[start:stop] = scanned[0, segment.searchable]
+        if failure[0] >= 0:
+            break
+        start = stop
+    return failure
 
 
 def distances_to_positions(

@@ -9,7 +9,7 @@ from weakref import ref
 import numpy as np
 
 from treewass.documents.histograms import check_counts, warn_about_empty_rows
-from treewass.search.answers import all_distances, distances_to_positions, within_radius
+from treewass.search.answers import all_distances, distances_to_positions, one_row, within_radius
 from treewass.search.distance_matrix import pairwise
 from treewass.search.embedding import unknown_rows
 from treewass.search.layout import layout_of
@@ -255,11 +255,10 @@ class TreeIndex:
         >>> index.distances([[1, 0]], ids=[2, 0])
         (array([2., 0.]), array([2, 0]))
         """
-        snapshot, query = self._snapshot, checked_queries(self.metric, x, "x")
-        if query.n_rows != 1:
-            raise ValueError(f"Expected one document, got {query.n_rows} rows. Use search or pairwise for several.")
+        snapshot = self._snapshot
         if ids is None:
-            return all_distances(self.metric, snapshot, query)
+            return all_distances(self.metric, snapshot, self._scratch(snapshot), x)
+        query = one_row(checked_queries(self.metric, x, "x"))
         wanted = as_ids(ids)
         distances = np.empty(wanted.size)
         for segment, positions, places in snapshot.locate(wanted):

@@ -61,6 +61,13 @@ class Snapshot:
         return ids
 
     @cached_property
+    def searchable_ids(self) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+        """Ids of the documents that can be neighbours, ascending, and where each stands among the segments' ones."""
+        ids = np.concatenate([*(segment.ids[segment.searchable] for segment in self.segments), np.empty(0, np.int64)])
+        order = np.argsort(ids)
+        return ids[order], order
+
+    @cached_property
     def descriptions(self) -> NDArray[np.int64]:
         """A row of addresses and numbers for each segment that can be searched."""
         rows = [segment.description for segment in self.segments if segment.searchable.size]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -19,12 +20,14 @@ from starlette.exceptions import HTTPException
 import treewass
 from treewass.serve.endpoints import add_endpoints
 from treewass.serve.guards import Guard
+from treewass.serve.journal import DamagedJournalError
 from treewass.serve.live_model import LiveModel
 from treewass.serve.request_log import RequestLog
 from treewass.serve.settings import Settings
 
 __all__ = ["create_app"]
 
+_LOGGER = logging.getLogger("treewass.serve")
 _MOST_THREADS = 8
 _TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _DESCRIPTION = """Search, classify and explain documents with a learned tree over words.
@@ -64,6 +67,7 @@ def create_app(live: LiveModel, settings: Settings | None = None) -> RequestLog:
     _add_description(api)
     api.add_exception_handler(RequestValidationError, _explain_validation)
     api.add_exception_handler(HTTPException, _explain_refusal)
+    api.add_exception_handler(DamagedJournalError, _explain_damage)
     api.add_exception_handler(Exception, _explain_failure)
     return log
 
@@ -114,7 +118,18 @@ def _explain_validation(_: Request, error: Exception) -> JSONResponse:
 def _explain_refusal(_: Request, error: Exception) -> JSONResponse:
     status = error.status_code if isinstance(error, HTTPException) else 500
     headers = getattr(error, "headers", None)
-    return JSONResponse({"detail": str(getattr(error, "detail", "Something went wrong."))}, status, headers)
+    sentence = str(getattr(error, "detail", "Something went wrong."))
+    if status == 400:  # by FastAPI, for a body that json.loads cannot read for another reason than its form
+        causes = ((UnicodeDecodeError, "in UTF-8"), (RecursionError, "with fewer brackets inside each other"))
+        wanted = next((text for kind, text in causes if isinstance(error.__cause__, kind)), "with shorter numbers")
+        sentence = f"Expected JSON {wanted}."
+    return JSONResponse({"detail": sentence}, status, headers)
+
+
+def _explain_damage(_: Request, error: Exception) -> JSONResponse:
+    _LOGGER.error("%s", error)
+    sentence = "The journal of writes is damaged, and nothing is written any more; the service's log says where."
+    return JSONResponse({"detail": sentence}, 500)
 
 
 def _explain_failure(_: Request, __: Exception) -> JSONResponse:

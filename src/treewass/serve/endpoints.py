@@ -5,10 +5,12 @@ from __future__ import annotations
 import hmac
 import os
 import time
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fastapi import APIRouter, Depends, FastAPI, HTTPException, Path, Query, Response, Security
-from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from fastapi import APIRouter, FastAPI, HTTPException, Path, Query, Request, Response, Security
+from fastapi.routing import APIRoute
+from fastapi.security import HTTPBearer
 from pydantic import BaseModel
 
 import treewass
@@ -20,7 +22,8 @@ from treewass.serve.answers import (
     search_texts,
     show_document,
 )
-from treewass.serve.live_model import KeyUsedError, LiveModel, NewDocument
+from treewass.serve.journal import DamagedJournalError, UncertainWriteError
+from treewass.serve.live_model import KeyUsedError, LiveModel, NewDocument, UnknownDocumentError
 from treewass.serve.schemas import (
     Added,
     BranchView,
@@ -49,7 +52,6 @@ if TYPE_CHECKING:
 __all__ = ["add_endpoints"]
 
 _BEARER = HTTPBearer(auto_error=False, description="The service's token.")
-_Credentials = Annotated[HTTPAuthorizationCredentials | None, Security(_BEARER)]
 _Id = Annotated[int, Path(ge=-(2**63), lt=2**63, description="The id of a document.")]
 _Responses = dict[int | str, dict[str, Any]]
 _REFUSED: _Responses = {
@@ -62,6 +64,7 @@ _REFUSED: _Responses = {
         (413, "The body is too large."),
         (421, "Another name of the host."),
         (422, "A value is not what it should be."),
+        (500, "Something is wrong with the service."),
         (503, "Too busy, or the disk is full."),
     )
 }
@@ -84,9 +87,16 @@ def add_endpoints(api: FastAPI, live: LiveModel, settings: Settings, log: Reques
     log : RequestLog
         The counts of requests.
     """
-    reader, writer = _Doorkeeper(settings, settings.protect_reads), _Doorkeeper(settings, True)
-    reads = APIRouter(prefix="/api", dependencies=[Depends(reader)], responses=_REFUSED)
-    writes = APIRouter(prefix="/api", dependencies=[Depends(writer)], responses=_REFUSED)
+    described = [Security(_BEARER)]
+    reads = APIRouter(
+        prefix="/api",
+        route_class=_guarded(settings.token, settings.protect_reads),
+        dependencies=described,
+        responses=_REFUSED,
+    )
+    writes = APIRouter(
+        prefix="/api", route_class=_guarded(settings.token, True), dependencies=described, responses=_REFUSED
+    )
     _add_questions(reads, live)
     _add_views(reads, live, settings, log)
     _add_writes(writes, live)
@@ -99,26 +109,33 @@ def add_endpoints(api: FastAPI, live: LiveModel, settings: Settings, log: Reques
         return Health(status="ok", version=treewass.__version__)
 
 
-class _Doorkeeper:
-    """A dependency that demands the token, where it is demanded."""
+def _guarded(token: str | None, needed: bool) -> type[APIRoute]:
+    """Make routes that demand the token, where it is needed, before they look at the body."""
 
-    def __init__(self, settings: Settings, needed: bool) -> None:
-        self._expected = None if settings.token is None else settings.token.encode()
-        self._needed = needed
+    class GuardedRoute(APIRoute):
+        def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+            answer = super().get_route_handler()
 
-    async def __call__(self, credentials: _Credentials) -> None:
-        """Refuse who does not have it; without a thread, since it takes no time."""
-        if not self._needed:
-            return
-        if self._expected is None:
-            raise HTTPException(403, "This service was started without a token: it can be read only.")
-        given = b"" if credentials is None else credentials.credentials.encode("utf-8", "replace")
-        if not hmac.compare_digest(given, self._expected):
-            raise HTTPException(
-                401,
-                "Expected the header Authorization: Bearer, with the service's token.",
-                {"WWW-Authenticate": "Bearer"},
-            )
+            async def check_and_answer(request: Request) -> Response:
+                if needed:
+                    _demand_token(request, token)
+                return await answer(request)
+
+            return check_and_answer
+
+    return GuardedRoute
+
+
+def _demand_token(request: Request, expected: str | None) -> None:
+    if expected is None:
+        raise HTTPException(403, "This service was started without a token: it can be read only.")
+    scheme, _, given = request.headers.get("Authorization", "").partition(" ")
+    if scheme.lower() != "bearer" or not hmac.compare_digest(given.strip().encode(), expected.encode()):
+        raise HTTPException(
+            401,
+            "Expected the header Authorization: Bearer, with the service's token.",
+            {"WWW-Authenticate": "Bearer"},
+        )
 
 
 def _add_questions(router: APIRouter, live: LiveModel) -> None:
@@ -204,6 +221,8 @@ def _add_writes(router: APIRouter, live: LiveModel) -> None:
         new = [NewDocument(d.text, d.label, d.title) for d in request.documents]
         try:
             ids, repeated = live.add(new, request.key)
+        except DamagedJournalError:
+            raise  # it is not the request that is wrong
         except KeyUsedError as error:
             raise HTTPException(409, str(error)) from error
         except (ValueError, TypeError) as error:
@@ -218,7 +237,7 @@ def _add_writes(router: APIRouter, live: LiveModel) -> None:
         """Remove a document; the disk knows when this answers."""
         try:
             live.remove([number])
-        except ValueError as error:
+        except UnknownDocumentError as error:
             raise HTTPException(404, f"There is no document {number}.") from error
         except OSError as error:
             raise _disk_problem(error) from error
@@ -237,4 +256,7 @@ def _demand_one(texts: list[str], detailed: bool, name: str) -> None:
 
 
 def _disk_problem(error: OSError) -> HTTPException:
-    return HTTPException(503, f"Nothing was written: {error.strerror or 'the disk cannot be written'}.")
+    reason = error.strerror or "the disk cannot be written"
+    if isinstance(error, UncertainWriteError):
+        return HTTPException(503, f"It is not known whether this was written, ask again with the same key: {reason}.")
+    return HTTPException(503, f"Nothing was written: {reason}.")

@@ -57,7 +57,7 @@ class Guard:
 
     def __init__(self, application: Application, settings: Settings) -> None:
         self._application = application
-        self._settings = settings
+        self._host_names = tuple(name.lower() for name in settings.host_names)
         self._n_running = 0
         self._n_buffered = 0
 
@@ -85,8 +85,8 @@ class Guard:
     def _check(self, scope: Scope) -> None:
         """Refuse what can be refused before the body has been read."""
         headers = dict(scope["headers"])
-        if self._settings.host_names and _host_name(headers.get(b"host", b"")) not in self._settings.host_names:
-            raise _RefusedError(421, f"This service answers to {', '.join(self._settings.host_names)} only.")
+        if self._host_names and _host_name(headers.get(b"host", b"")) not in self._host_names:
+            raise _RefusedError(421, f"This service answers to {', '.join(self._host_names)} only.")
         length = headers.get(b"content-length", b"0")
         if not length.isdigit() or int(length[:20]) > MOST_BYTES:
             raise _too_large()

@@ -6,7 +6,9 @@ crash during a write leaves part of the last record, which is cut off; damage wi
 
 from __future__ import annotations
 
+import errno
 import json
+import logging
 import os
 import struct
 import zlib
@@ -17,12 +19,21 @@ from typing import Any
 
 from treewass.saving import flush, temporary
 
-__all__ = ["Journal", "Record", "lock_file", "unlock_file"]
+__all__ = ["DamagedJournalError", "Journal", "Record", "UncertainWriteError", "lock_file", "unlock_file"]
 
 Record = dict[str, Any]
+_LOGGER = logging.getLogger("treewass.serve")
 _HEADER = b"treewass journal 1\n"
 _MARK = b"\xffTWR"  # begins a record; UTF-8 never holds its first byte
 _FRAME = struct.Struct("<4sII")  # the mark, then length and checksum of the JSON that follows
+
+
+class DamagedJournalError(ValueError):
+    """A journal does not hold what was written to it."""
+
+
+class UncertainWriteError(OSError):
+    """A write failed, and it is not known whether it is in the journal."""
 
 
 class Journal:
@@ -86,6 +97,8 @@ class Journal:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Let one process at a time append, or read what others have appended; threads see to themselves."""
+        if self._descriptor < 0:
+            raise OSError(errno.EBADF, "the journal is closed")
         lock_file(self._descriptor)
         try:
             yield
@@ -108,10 +121,15 @@ class Journal:
 
         Raises
         ------
-        ValueError
-            If a record that others follow is damaged.
+        DamagedJournalError
+            If a record that others follow is damaged, or the file ends before that place.
         """
         parts, reached, stop = [], start, self.size
+        if stop < start:
+            raise DamagedJournalError(
+                f"Expected at least {start} bytes in {self.path.name}, but it has {stop}: records that were there are "
+                "gone. Restore the file from a copy."
+            )
         while reached < stop:  # one call reads two gigabytes at most
             part = os.pread(self._descriptor, min(stop - reached, 1 << 26), reached)
             if not part:
@@ -146,6 +164,8 @@ class Journal:
         ------
         OSError
             If it cannot be written, on a full disk for instance; then the file is as it was.
+        UncertainWriteError
+            If that cannot be said, since the file could not be cut either: the record may be read from it later.
         """
         before = self.size
         data = memoryview(_framed(record))
@@ -153,16 +173,25 @@ class Journal:
             while data:
                 data = data[os.write(self._descriptor, data) :]
             os.fsync(self._descriptor)
-        except OSError:
-            os.ftruncate(self._descriptor, before)
+        except OSError as error:
+            try:
+                os.ftruncate(self._descriptor, before)
+            except OSError:
+                raise UncertainWriteError(error.errno, error.strerror) from error
             raise
         return self.size
 
     def cut(self, end: int) -> None:
         """Cut off what follows the last whole record."""
-        if self.size > end:
+        left = self.size - end
+        if left > 0:
+            _LOGGER.warning("%s: cut off %d bytes of a write that was never acknowledged", self.path.name, left)
             os.ftruncate(self._descriptor, end)
             os.fsync(self._descriptor)
+
+    def sync(self) -> None:
+        """Wait until all of the file is on the disk, whoever wrote it."""
+        os.fsync(self._descriptor)
 
     def close(self) -> None:
         """Close the file; once is enough."""
@@ -175,7 +204,7 @@ class Journal:
         later = data.find(_MARK, place + 1)
         while later >= 0:
             if _payload(data, later) is not None:
-                raise ValueError(
+                raise DamagedJournalError(
                     f"Expected whole records in {self.path.name}, but the one at byte {start + place} is damaged and "
                     "others follow it. Restore the file from a copy; to give up what follows, cut it there."
                 )

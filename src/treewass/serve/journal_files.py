@@ -16,7 +16,7 @@ from treewass.model.contents import Contents
 from treewass.model.files import data_name, load_contents
 from treewass.serve.journal import Journal, Record, lock_file
 
-__all__ = ["FOLDED", "MOST_KEYS", "open_journal", "serving", "sharing"]
+__all__ = ["FOLDED", "MOST_KEYS", "join_journal", "journal_path", "open_journal", "serving", "sharing"]
 
 _NAME = re.compile(r"journal-([0-9a-f]{32})\.log")
 FOLDED = "journal"  # where a model notes whose journal it holds
@@ -45,7 +45,8 @@ def serving(folder: Path) -> Iterator[None]:
             lock_file(descriptor, wait=False)
         except BlockingIOError:
             raise ValueError(
-                f"Another service runs on the model in {folder}. Stop it first, or give one service several workers."
+                f"Another service runs on the model in {folder}, or a LiveModel has it open. Stop it first, or give "
+                "one service several workers."
             ) from None
         with _open_lock(folder / _WORKERS_LOCK) as workers:
             lock_file(workers)  # workers whose service was killed end within seconds
@@ -61,7 +62,7 @@ def sharing(folder: Path) -> Iterator[None]:
 
 
 def open_journal(folder: Path, n_jobs: int | None = None) -> tuple[Journal, Contents, str]:
-    """Load a model and open the journal of writes that follow it, made if there is none.
+    """Load a model and open the journal of writes that follow it, made if there is none; only under `serving`.
 
     Parameters
     ----------
@@ -84,7 +85,7 @@ def open_journal(folder: Path, n_jobs: int | None = None) -> tuple[Journal, Cont
         If there is no sound model, or a journal with writes to a model that has been replaced.
     """
     base, held = _load(folder, n_jobs)
-    path = folder / f"journal-{base.removeprefix('data-')}.log"
+    path = journal_path(folder, base)
     others = [entry for entry in sorted(folder.iterdir()) if _NAME.fullmatch(entry.name) and entry != path]
     keys: list[list[object]] = []
     for other in others:
@@ -100,6 +101,43 @@ def open_journal(folder: Path, n_jobs: int | None = None) -> tuple[Journal, Cont
     for other in others:
         other.unlink()
     return journal, held, base
+
+
+def join_journal(folder: Path, base: str, n_jobs: int | None = None) -> tuple[Journal, Contents]:
+    """Load the model that a service serves and open the journal that the service made; no file is made or removed.
+
+    Parameters
+    ----------
+    folder : Path
+        The model's folder.
+    base : str
+        The name of the model's data when the service started.
+    n_jobs : int, optional
+        Threads for batches of queries.
+
+    Returns
+    -------
+    journal : Journal
+    held : Contents
+        The model without the journal's writes.
+
+    Raises
+    ------
+    ValueError
+        If the model has been replaced since.
+    """
+    found, held = _load(folder, n_jobs)
+    if found != base:
+        raise ValueError(
+            f"Expected the model in {folder} as it was when its service started, but it has been replaced since. Its "
+            f"writes are in {journal_path(folder, base).name}."
+        )
+    return Journal(journal_path(folder, base)), held
+
+
+def journal_path(folder: Path, base: str) -> Path:
+    """Return where the journal of writes to a model's data stands."""
+    return folder / f"journal-{base.removeprefix('data-')}.log"
 
 
 def _load(folder: Path, n_jobs: int | None) -> tuple[str, Contents]:

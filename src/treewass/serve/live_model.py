@@ -6,23 +6,28 @@ import hashlib
 import json
 import threading
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from treewass.model.contents import Contents
 from treewass.model.files import save_contents
 from treewass.model.fitting import with_documents, without_documents
 from treewass.model.inputs import check_labels
 from treewass.search.snapshots import as_ids
-from treewass.serve.journal import Journal, Record
-from treewass.serve.journal_files import FOLDED, MOST_KEYS, open_journal
+from treewass.serve.journal import DamagedJournalError, Journal, Record
+from treewass.serve.journal_files import FOLDED, MOST_KEYS, join_journal, journal_path, open_journal, serving
 
-__all__ = ["KeyUsedError", "LiveModel", "NewDocument", "fold_journal"]
+__all__ = ["KeyUsedError", "LiveModel", "NewDocument", "UnknownDocumentError", "fold_journal"]
 
 
 class KeyUsedError(ValueError):
     """A key came again with other documents."""
+
+
+class UnknownDocumentError(ValueError):
+    """A document to remove is not there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,28 +52,59 @@ class NewDocument:
 class LiveModel:
     """A model and its journal.
 
-    Any number of threads may read `current` while another writes: what they get is never changed. Other processes
-    may write to the same journal; their writes are followed.
+    Any number of threads may read `current` while another writes: what they get is never changed. It is the one
+    service of the model until it is closed, or one of the workers of a service, which follow each other's writes.
 
     Parameters
     ----------
     folder : path-like
-        The model's folder; only the service that holds its lock may open it so.
-    alone : bool, default=True
-        Whether no other process writes, so that reading need not look for news.
+        The model's folder.
+    base : str, optional
+        For a worker: the `base` of the live model whose process runs the service. It holds the lock and has made the
+        journal; a worker makes and removes no file.
     n_jobs : int, optional
         Threads for batches of queries.
+
+    Raises
+    ------
+    ValueError
+        If there is no sound model, if another service runs on it, or for a worker, if the model has been replaced.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from treewass import DocumentModel
+    >>> folder = Path(tempfile.mkdtemp(), "model")
+    >>> DocumentModel(n_neighbors=1).fit(["a cat", "a dog"], ["cat", "dog"]).save(folder)
+    >>> with LiveModel(folder) as live:
+    ...     live.add([NewDocument("a cat", "cat")])
+    ([2], False)
     """
 
-    def __init__(self, folder: str | Path, *, alone: bool = True, n_jobs: int | None = None) -> None:
-        self._alone = alone
+    def __init__(self, folder: str | Path, *, base: str | None = None, n_jobs: int | None = None) -> None:
+        self._folder = Path(folder)
+        self._is_worker = base is not None
         self._changing = threading.Lock()
         self._keys: dict[str, tuple[str, list[int]]] = {}
-        self._journal, self._held, self.base = open_journal(Path(folder), n_jobs)
         self._read_to = Journal.start
         self.n_records = -1  # the first record is no write
-        with self._journal.locked():
-            self._follow()
+        with ExitStack() as opened:
+            if base is None:
+                opened.enter_context(serving(self._folder))
+                self._journal, self._held, self.base = open_journal(self._folder, n_jobs)
+            else:
+                self._journal, self._held = join_journal(self._folder, base, n_jobs)
+                self.base = base
+            opened.callback(self._journal.close)
+            with self._journal.locked():
+                self._follow()
+            self._opened = opened.pop_all()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     @property
     def journal_bytes(self) -> int:
@@ -76,8 +112,14 @@ class LiveModel:
         return self._journal.size
 
     def current(self) -> Contents:
-        """Return the model as it is at some moment during this call."""
-        if not self._alone and self._journal.size != self._read_to:
+        """Return the model as it is at some moment during this call.
+
+        Raises
+        ------
+        DamagedJournalError
+            If the journal does not hold what was written to it; so do `add`, `remove` and `fold`.
+        """
+        if self._journal.size != self._read_to:
             with self._changing, self._journal.locked():
                 self._follow()
         return self._held
@@ -105,7 +147,8 @@ class LiveModel:
         KeyUsedError
             If the key came with other documents before.
         OSError
-            If the journal cannot be written; then nothing is added.
+            If the journal cannot be written; then nothing is added, or it is an UncertainWriteError: ask again, with
+            the same key.
         """
         digest = hashlib.sha256(json.dumps([[d.text, d.label, d.title] for d in documents]).encode()).hexdigest()
         record: Record = {
@@ -137,19 +180,48 @@ class LiveModel:
 
         Raises
         ------
-        ValueError
+        UnknownDocumentError
             If one is not; then nothing is removed.
         OSError
-            If the journal cannot be written; then nothing is removed.
+            If the journal cannot be written; then nothing is removed, or it is an UncertainWriteError: ask again.
         """
         with self._changing, self._journal.locked():
             self._follow()
-            held = without_documents(self._held, as_ids(ids))
+            try:
+                held = without_documents(self._held, as_ids(ids))
+            except ValueError as error:
+                raise UnknownDocumentError(str(error)) from error
             self._write({"operation": "remove", "ids": list(ids)}, held)
 
+    def fold(self) -> int:
+        """Save the model with the writes of its journal, where there are any, and close.
+
+        Returns
+        -------
+        int
+            The number of writes.
+
+        Raises
+        ------
+        ValueError
+            If the model has been replaced meanwhile, then the journal stays; or for a worker.
+        """
+        if self._is_worker:
+            raise ValueError("Expected the live model that holds the lock, but this is one of its workers.")
+        with self._changing, self._opened, self._journal.locked():
+            self._follow()
+            if self.n_records:
+                about = {**self._held.about, FOLDED: self.base}
+                new = save_contents(self._folder, self._held.changed(about=about), replaces=self.base)
+                keys = [[key, digest, ids] for key, (digest, ids) in self._keys.items()]
+                Journal.create(journal_path(self._folder, new), {"base": new, "keys": keys}).close()
+                self._journal.path.unlink()
+            return self.n_records
+
     def close(self) -> None:
-        """Close the journal."""
-        self._journal.close()
+        """Close the journal and give the lock back; who comes to write after that gets an OSError."""
+        with self._changing:
+            self._opened.close()
 
     def _write(self, record: Record, held: Contents) -> None:
         """Append a record, then show what it changed."""
@@ -159,11 +231,13 @@ class LiveModel:
         self._held = held
 
     def _follow(self) -> None:
-        """Apply what the journal holds beyond what is known, under its lock; cut off what a crash left."""
+        """Apply what the journal holds beyond what is known, once it is on the disk; cut off what a crash left."""
         if self._journal.size == self._read_to:
             return
         records, end = self._journal.read(self._read_to)
         self._journal.cut(end)
+        if records:  # who wrote them may have been killed before they were on the disk
+            self._journal.sync()
         self._held = _with_records(self._held, records)
         for record in records:
             self._remember(record)
@@ -180,12 +254,12 @@ class LiveModel:
             del self._keys[next(iter(self._keys))]
 
 
-def fold_journal(folder: Path) -> int:
-    """Save a model with the writes of its journal, where there are any; only under `serving`.
+def fold_journal(folder: str | Path) -> int:
+    """Save a model with the writes of its journal, where there are any.
 
     Parameters
     ----------
-    folder : Path
+    folder : path-like
         The model's folder.
 
     Returns
@@ -196,15 +270,9 @@ def fold_journal(folder: Path) -> int:
     Raises
     ------
     ValueError
-        If the model has been replaced meanwhile; the journal stays.
+        If a service runs on the model, or it has been replaced since the writes; the journal stays.
     """
-    live = LiveModel(folder)
-    live.close()
-    if live.n_records:
-        held = live.current()
-        save_contents(folder, held.changed(about={**held.about, FOLDED: live.base}), replaces=live.base)
-        open_journal(folder)[0].close()
-    return live.n_records
+    return LiveModel(folder).fold()
 
 
 def _with_records(held: Contents, records: Iterable[Record]) -> Contents:
@@ -215,7 +283,7 @@ def _with_records(held: Contents, records: Iterable[Record]) -> Contents:
         expected = _joined(adding, "ids")
         held, ids = _with_added(held, adding)
         if ids != expected:
-            raise ValueError(f"Expected ids from {expected[0]} on for documents of the journal, got {ids[0]}.")
+            raise DamagedJournalError(f"Expected ids from {expected[0]} on for documents of the journal, got {ids[0]}.")
     removed = _joined([record for record in records if record.get("operation") == "remove"], "ids")
     return without_documents(held, as_ids(removed)) if removed else held
 

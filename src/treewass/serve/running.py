@@ -7,21 +7,28 @@ import multiprocessing
 import os
 import signal
 import socket
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from treewass.exceptions import EmptyDocumentWarning
 from treewass.extras import require
-from treewass.serve.journal_files import serving, sharing
-from treewass.serve.live_model import LiveModel, fold_journal
+from treewass.serve.journal_files import sharing
+from treewass.serve.live_model import LiveModel
 from treewass.serve.settings import Settings
 
 if TYPE_CHECKING:
+    from multiprocessing.process import BaseProcess
+
+    import uvicorn
+    from uvicorn.supervisors import Multiprocess
+
     from treewass.serve.request_log import RequestLog
 
 __all__ = ["run_service"]
@@ -30,6 +37,8 @@ _LOGGER = logging.getLogger("treewass.serve")
 _BACKLOG = 2048
 _SHUTDOWN_SECONDS = 10
 _DESCRIPTORS = 65_536
+_CANNOT_START = 3  # with which a worker tells uvicorn that another try would fail too
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _UNTIL_THE_END = ExitStack()  # what a worker holds until its process ends, however it ends
 
 
@@ -64,45 +73,66 @@ def run_service(
     ValueError
         If there is no sound model, or another service runs on it.
     OSError
-        If the address cannot be had.
+        If the address cannot be had, or a worker cannot start.
     """
     for module in ("fastapi", "httptools", "uvicorn"):
         require(module, purpose="The service", extra="serve")
     path = Path(folder)
     _prepare_process()
-    with serving(path), _listen(host, port) as listener:
-        fold_journal(path)
-        run = _prepared_server(path, settings, workers, listener)
+    with _opened(path) as live, _listen(host, port) as listener, _restoring_signals():
+        run, stop = _prepared_server(live, path, settings, workers, listener)
+        for number in _SIGNALS:
+            signal.signal(number, stop)  # uvicorn handles them later, and raises them again
         if announce is not None:
             name = f"[{host}]" if ":" in host else host
             announce(f"http://{name}:{listener.getsockname()[1]}")
-        with _taking_signals():
-            run()
-        _LOGGER.info("stopped; %d writes folded into the model", fold_journal(path))
+        codes = run()
+        _LOGGER.info("stopped; %d writes folded into the model", live.fold())
+    if _CANNOT_START in codes:
+        raise OSError("A worker of the service could not start; the log says why.")
 
 
-def _prepared_server(folder: Path, settings: Settings, workers: int, listener: socket.socket) -> Callable[[], None]:
-    """Load and compile what the service needs; return what runs it."""
+def _opened(folder: Path) -> LiveModel:
+    """Open a model, with the writes of a service that was killed in its own files."""
+    live = LiveModel(folder)
+    if live.n_records:
+        live.fold()
+        live = LiveModel(folder)
+    return live
+
+
+def _prepared_server(
+    live: LiveModel, folder: Path, settings: Settings, workers: int, listener: socket.socket
+) -> tuple[Callable[[], list[int | None]], Callable[[int, FrameType | None], None]]:
+    """Load and compile what the service needs; return what runs it, to its workers' codes, and what a signal calls."""
     import uvicorn
     from uvicorn.supervisors import Multiprocess
 
     from treewass.serve.application import create_app
 
-    live = LiveModel(folder)
     _warm_up(live)  # before workers start, so that one process compiles what all of them load
     if workers == 1:
-        config = uvicorn.Config(create_app(live, settings), **_server_settings())
-        return lambda: uvicorn.Server(config).run([listener])
-    live.close()
-    make = partial(_worker_app, folder, settings)
-    config = uvicorn.Config(make, factory=True, workers=workers, **_server_settings())
-    return lambda: Multiprocess(config, [listener]).run()
+        server = uvicorn.Server(uvicorn.Config(create_app(live, settings), **_server_settings()))
+        return partial(_run_alone, server, listener), server.handle_exit
+    make = partial(_worker_app, folder, live.base, settings)
+    several = Multiprocess(uvicorn.Config(make, factory=True, workers=workers, **_server_settings()), [listener])
+    return partial(_run_workers, several), lambda number, _: several.signal_queue.append(number)
+
+
+def _run_alone(server: uvicorn.Server, listener: socket.socket) -> list[int | None]:
+    server.run([listener])
+    return []
+
+
+def _run_workers(several: Multiprocess) -> list[int | None]:
+    several.run()
+    return [worker.exitcode for worker in several.processes]
 
 
 @contextmanager
-def _taking_signals() -> Iterator[None]:
-    """Survive the signals that uvicorn has handled and raises again."""
-    before = [(number, signal.signal(number, _ignore)) for number in (signal.SIGINT, signal.SIGTERM)]
+def _restoring_signals() -> Iterator[None]:
+    """Leave the handlers of signals as they were."""
+    before = [(number, signal.getsignal(number)) for number in _SIGNALS]
     try:
         yield
     finally:
@@ -160,25 +190,31 @@ def _prepare_process() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-def _worker_app(folder: Path, settings: Settings) -> RequestLog:
+def _worker_app(folder: Path, base: str, settings: Settings) -> RequestLog:
     """Make the application of one of several processes, which ends with the process that started it."""
     from treewass.serve.application import create_app
 
     _prepare_process()
     signal.signal(signal.SIGINT, _ignore)  # of a terminal: the parent passes on that it is over
     _UNTIL_THE_END.enter_context(sharing(folder))
-    threading.Thread(target=_follow_parent, daemon=True).start()
-    live = LiveModel(folder, alone=False)
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        if not parent.is_alive():  # the next service may have begun: it does not wait for who shares the lock too late
+            sys.exit()
+        threading.Thread(target=_follow, args=(parent,), daemon=True).start()
+    try:
+        live = LiveModel(folder, base=base)
+    except (ValueError, FileNotFoundError) as error:  # after others, as too many open files, uvicorn tries again
+        _LOGGER.error("a worker cannot start, the service stops: %s", error)
+        sys.exit(_CANNOT_START)
     _warm_up(live)
     return create_app(live, settings)
 
 
-def _follow_parent() -> None:
+def _follow(parent: BaseProcess) -> None:
     """Stop this worker when the process that started it ends, however it ends."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os.kill(os.getpid(), signal.SIGTERM)
+    parent.join()
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _warm_up(live: LiveModel) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from treewass.extras import require
@@ -18,7 +19,10 @@ INK, BLUE, GREEN, ORANGE = "#1a1a1a", "#0072b2", "#009e73", "#d55e00"
 LINES = ((BLUE, "o", "-"), (ORANGE, "s", "--"), ("#cc79a7", "^", "-."), (GREEN, "D", ":"))  # colour, marker, dashes
 _STYLE = {
     "svg.hashsalt": "treewass",
+    "svg.fonttype": "path",
+    "font.family": "DejaVu Sans",
     "font.size": 9,
+    "legend.fontsize": 8.5,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.titlesize": 10,
@@ -100,3 +104,34 @@ def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
     kind = os.fspath(path).rpartition(".")[2]
     with matplotlib.rc_context(_STYLE):
         figure.savefig(path, format=kind, dpi=150, metadata={"Date": None} if kind == "svg" else None)
+
+
+@contextmanager
+def new_picture(path: str | os.PathLike[str], size: tuple[float, float]) -> Iterator[Figure]:
+    """Make a figure of a size in inches, to be drawn on meanwhile, and write it to a file.
+
+    Parameters
+    ----------
+    path : path-like
+        The ending tells the format: ``.svg``, ``.png``.
+    size : tuple of float
+        Width and height.
+
+    Yields
+    ------
+    matplotlib.figure.Figure
+    """
+    matplotlib = require("matplotlib", purpose="figures of benchmarks", extra="plot")
+    figures = require("matplotlib.figure", purpose="figures of benchmarks", extra="plot")
+    with matplotlib.rc_context({**matplotlib.rcParamsDefault, **_STYLE}):
+        figure: Any = figures.Figure(figsize=size, layout="constrained")
+        yield figure
+        described = {"Date": None} if os.fspath(path).endswith(".svg") else {}
+        figure.savefig(path, dpi=150, metadata=described)
+
+
+def plain_axes(ax: Axes) -> None:
+    """Leave out the frame's upper and right side, and draw a faint grid."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(color="#dddddd", linewidth=0.6)
+    ax.set_axisbelow(True)

@@ -12,6 +12,8 @@ from treewass.bench.results.depth import depth_markdown, draw_depth
 from treewass.bench.results.duplicates import duplicates_markdown
 from treewass.bench.results.statistics import statistics_markdown
 from treewass.bench.results.synthetic import draw_instruments, synthetic_markdown
+from treewass.bench.results.time_figures import draw_batch_times, draw_depth_times, draw_times
+from treewass.bench.results.times import times_markdown
 from treewass.bench.row_files import RowFiles
 from treewass.bench.rows import Row
 from treewass.saving import replacing
@@ -101,7 +103,7 @@ def _accuracy(rows: dict[str, list[Row]], figures: Path) -> dict[str, str]:
 
 
 def _smaller_tables(rows: dict[str, list[Row]], figures: Path) -> dict[str, str]:
-    """Tell of the sets, the synthetic one, repeated documents, depth, and the paper's learner from within."""
+    """Tell of the sets, the synthetic one, repeated documents, depth, times, and the paper's learner from within."""
     parts = {}
     if rows["statistics"]:
         parts["statistics"] = statistics_markdown(rows["statistics"])
@@ -113,6 +115,11 @@ def _smaller_tables(rows: dict[str, list[Row]], figures: Path) -> dict[str, str]
     if rows["depth"]:
         parts["depth"] = depth_markdown(rows["depth"] + rows["accuracy"])
         draw_depth(rows["depth"] + rows["accuracy"], figures / "depth.svg")
+    if rows["time"]:
+        parts["times"] = times_markdown(rows["time"])
+        draw_times(rows["time"], figures / "times.svg")
+        draw_batch_times(rows["time"], figures / "batch-times.svg")
+        draw_depth_times(rows["time"], figures / "depth-times.svg")
     if ablation := rows["ablation"]:
         parts |= {"ablation": ablation_markdown(ablation), "loss": loss_markdown(ablation)}
         draw_losses(ablation, figures / "loss.svg")

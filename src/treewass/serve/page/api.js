@@ -26,7 +26,24 @@ export async function ask(path, body, signal) {
     if (error.name === "AbortError") throw error;
     throw new ServiceError(0, "The service does not answer.");
   }
-  const answer = await response.json().catch(() => ({}));
+  const answer = await response.json().catch((error) => {
+    if (error.name === "AbortError") throw error;
+    return {};
+  });
   if (!response.ok) throw new ServiceError(response.status, answer.detail || `The service answered ${response.status}.`);
   return answer;
+}
+
+let running = null;
+
+// Give up the question of the view that is shown.
+export function stop() {
+  running?.abort();
+}
+
+// Ask for what a view will show: one question at a time, the latest wins.
+export function askLatest(path, body) {
+  stop();
+  running = new AbortController();
+  return ask(path, body, running.signal);
 }

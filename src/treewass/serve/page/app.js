@@ -1,6 +1,6 @@
 // The frame: which view is shown, the theme, the token, and problems in a sentence.
 
-import { ask, useToken } from "./api.js";
+import { ask, stop, useToken } from "./api.js";
 import { openClassify, startClassify } from "./classify.js";
 import { openCompare, startCompare } from "./compare.js";
 import { find, knowLabels } from "./dom.js";
@@ -32,6 +32,7 @@ export async function attempt(action) {
 }
 
 function show() {
+  stop();
   const [, name, ...rest] = location.hash.split("/");
   const current = name in views ? name : "search";
   for (const view of Object.keys(views)) find(`view-${view}`).hidden = view !== current;

@@ -1,6 +1,6 @@
 // The label of a text, typed, opened or dropped on the page, and why it gets it.
 
-import { ask } from "./api.js";
+import { askLatest } from "./api.js";
 import { attempt, report } from "./app.js";
 import { badge, compareLink, find, heading, make, marked, shares } from "./dom.js";
 
@@ -43,8 +43,9 @@ function startDropping() {
 async function read(file) {
   if (!file) return;
   if (location.hash !== "#/classify") {
+    const shown = new Promise((resolve) => addEventListener("hashchange", resolve, { once: true }));
     location.hash = "#/classify";
-    await new Promise((resolve) => setTimeout(resolve));
+    await shown;
   }
   if (file.size > 4 * LONGEST) {
     report(new Error(`Expected a text of at most ${LONGEST.toLocaleString("en")} characters, but the file is larger.`));
@@ -62,7 +63,7 @@ async function read(file) {
 async function classify() {
   find("prediction").replaceChildren();
   const text = find("text").value;
-  const { predictions } = await ask("predict", { texts: [text], explain: true });
+  const { predictions } = await askLatest("predict", { texts: [text], explain: true });
   const [found] = predictions;
   const unknown = make("p", { className: "hint" }, "No word of it is known to the model: these are the shares of the classes.");
   find("prediction").replaceChildren(

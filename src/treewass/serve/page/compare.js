@@ -1,8 +1,9 @@
 // Two documents: what stays, what moves where, and what it costs.
 
-import { ask } from "./api.js";
+import { askLatest } from "./api.js";
 import { attempt } from "./app.js";
 import { compareLink, find, make, marked, percent } from "./dom.js";
+import { textOf } from "./texts.js";
 
 const SHOWN = 25; // moves
 
@@ -25,8 +26,8 @@ export function openCompare(first, second) {
     find("first").focus();
     return undefined;
   }
-  find("first").value = first;
-  find("second").value = second ?? "";
+  find("first").value = textOf(first);
+  find("second").value = textOf(second ?? "");
   return second ? compare() : undefined;
 }
 
@@ -38,7 +39,7 @@ function documentOf(value) {
 async function compare() {
   find("comparison").replaceChildren();
   const body = { first: documentOf(find("first").value), second: documentOf(find("second").value) };
-  const found = await ask("explain", body);
+  const found = await askLatest("explain", body);
   window.scrollTo(0, 0);
   find("comparison").replaceChildren(
     make(

@@ -1,5 +1,7 @@
 // Elements made from code: texts become text nodes, so that markup in a document is only ever shown.
 
+import { nameOf } from "./texts.js";
+
 export function make(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
@@ -58,4 +60,4 @@ export function heading(document) {
   return document.title || `Document ${document.id}`;
 }
 
-export const compareLink = (first, second) => `#/compare/${encodeURIComponent(first)}/${encodeURIComponent(second)}`;
+export const compareLink = (first, second) => `#/compare/${encodeURIComponent(nameOf(first))}/${encodeURIComponent(nameOf(second))}`;

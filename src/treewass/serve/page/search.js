@@ -1,12 +1,11 @@
-// Results as you type: one question at a time, the latest wins.
+// Results as you type.
 
-import { ask } from "./api.js";
+import { askLatest, stop } from "./api.js";
 import { attempt } from "./app.js";
 import { badge, compareLink, find, heading, make, marked } from "./dom.js";
 
 const PAUSE = 120; // milliseconds without a key before the service is asked
 let timer = 0;
-let running = null;
 
 export function startSearch() {
   find("query").addEventListener("input", () => {
@@ -39,20 +38,20 @@ function move(event, place) {
 }
 
 function search() {
-  running?.abort();
+  if (find("view-search").hidden) return undefined;
+  stop();
   const query = find("query").value.trim();
   if (!query) {
     find("results").replaceChildren();
     find("search-status").textContent = "";
     return undefined;
   }
-  running = new AbortController();
-  return attempt(() => answer(query, running.signal));
+  return attempt(() => answer(query));
 }
 
-async function answer(query, signal) {
+async function answer(query) {
   const began = performance.now();
-  const { results } = await ask("search", { texts: [query], k: 10, highlight: true }, signal);
+  const { results } = await askLatest("search", { texts: [query], k: 10, highlight: true });
   const [{ known, neighbors }] = results;
   const milliseconds = Math.round(performance.now() - began);
   find("search-status").textContent = known

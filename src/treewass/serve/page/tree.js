@@ -1,10 +1,10 @@
 // The tree, branch by branch: classes, words, documents, and the branches below.
 
-import { ask } from "./api.js";
+import { askLatest } from "./api.js";
 import { badge, compareLink, find, heading, make, percent, shares } from "./dom.js";
 
 export async function openTree(node = "0", component = "0") {
-  const branch = await ask(`tree?node=${encodeURIComponent(node)}&component=${encodeURIComponent(component)}`);
+  const branch = await askLatest(`tree?node=${encodeURIComponent(node)}&component=${encodeURIComponent(component)}`);
   showPath(branch);
   find("branch").replaceChildren(
     make("p", { className: "hint" }, `${branch.n_words.toLocaleString("en")} words, ${percent(branch.mass)} of a document's mass`, branch.path.length > 1 ? `, edge of length ${branch.edge_length.toFixed(3)}` : ""),
