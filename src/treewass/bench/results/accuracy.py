@@ -180,10 +180,15 @@ def _means_markdown(
     for method in _measured(found, methods, sets):
         values = [found[name, method].means.get(measure) if (name, method) in found else None for name in sets]
         if any(value is not None for value in values):
-            lines.append((METHODS[method].title, [figure(value, form) for value in values]))
+            lines.append((_plain_title(method), [figure(value, form) for value in values]))
     return table(corner, [name.upper() for name in sets], lines)
 
 
 def _mean(rows: Sequence[Row], measure: str) -> float | None:
     values = [value for row in rows if isinstance(value := row.measures.get(measure), int | float)]
     return float(np.mean(values)) if values else None
+
+
+def _plain_title(method: str) -> str:
+    """Name a method where its vote does not matter."""
+    return METHODS[method].title.replace(", k = 19 fall-back", "")
