@@ -54,10 +54,46 @@ def test_a_line_cut_short_is_measured_again(tmp_path):
     assert len(RowFiles(tmp_path).rows("words")) == 2
 
 
+def test_a_last_row_without_a_line_end_is_kept(tmp_path):
+    list(run_cells(cells(["oak", "birch"]), RowFiles(tmp_path)))
+    path = tmp_path / "words.jsonl"
+    before = path.read_bytes()[:-1]
+    path.write_bytes(before)
+    assert len(RowFiles(tmp_path).rows("words")) == 2
+    assert path.read_bytes() == before
+    list(run_cells(cells(["oak", "birch", "yew"]), RowFiles(tmp_path)))
+    assert [json.loads(line)["case"]["word"] for line in path.read_text().splitlines()] == ["oak", "birch", "yew"]
+
+
+class Missing:
+    def __call__(self):
+        raise ImportError("pip install something")
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_cell_whose_package_is_missing_is_left_out(tmp_path, jobs):
+    said = []
+    mixed = [Cell("words", {"word": "elm"}, Missing(), "counted"), *cells(["oak"])]
+    rows = list(run_cells(mixed, RowFiles(tmp_path), jobs, said.append))
+    assert [row.case["word"] for row in rows] == ["oak"]
+    assert any("left out: words, elm: pip install something" in sentence for sentence in said)
+
+
+def test_rows_of_another_protocol_are_named(tmp_path):
+    list(run_cells(cells(["oak"]), RowFiles(tmp_path)))
+    said = []
+    other = [Cell("words", {"word": "oak"}, Length("oak"), "measured")]
+    assert len(list(run_cells(other, RowFiles(tmp_path), report=said.append))) == 1
+    assert said == ["1 stored rows were measured by another protocol; delete them to measure them again"]
+
+
 def test_a_broken_line_is_named(tmp_path):
     path = tmp_path / "words.jsonl"
     path.write_text('{"benchmark": 1}\n')
     with pytest.raises(ValueError, match=r"line 1 of .*words\.jsonl"):
+        RowFiles(tmp_path).rows("words")
+    path.write_bytes(b"\xff\n")
+    with pytest.raises(ValueError, match=r"UTF-8, but .*words\.jsonl"):
         RowFiles(tmp_path).rows("words")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from treewass.bench.row_files import RowFiles
 from treewass.bench.rows import Row, Value
@@ -12,6 +13,7 @@ from treewass.bench.rows import Row, Value
 __all__ = ["Cell", "Report", "run_cells"]
 
 Report = Callable[[str], None]
+Found = Mapping[str, Value] | ImportError
 _TRUSTED = 120.0  # seconds of work before what was seen counts more than what was expected
 
 
@@ -58,7 +60,8 @@ def run_cells(
     jobs : int, default=1
         Processes that measure at the same time.
     report : callable, optional
-        Takes a sentence about each new row, with how far the run is and about how long it will still take.
+        Takes a sentence about each new row, with how far the run is and about how long it will still take; one about
+        each cell that is left out because a package is missing; and one if stored rows have another protocol.
 
     Yields
     ------
@@ -71,19 +74,23 @@ def run_cells(
     >>> [row.measures for row in run_cells([cell])]
     [{'letters': 4}]
     """
-    missing = []
+    missing, others = [], 0
     for cell in cells:
         row = None if files is None else files.find(cell.benchmark, cell.case)
         if row is None:
             missing.append(cell)
         else:
+            others += row.protocol != cell.protocol
             yield row
+    if others and report is not None:
+        report(f"{others} stored rows were measured by another protocol; delete them to measure them again")
     together, alone = ([cell for cell in missing if cell.alone is kind] for kind in (False, True))
     progress = _Progress(together, alone, jobs, report)
-    for cell, measures in _in_processes(together, jobs):
-        yield _stored(cell, measures, files, progress)
-    for cell in alone:
-        yield _stored(cell, cell.measure(), files, progress)
+    for cell, found in chain(_in_processes(together, jobs), map(_measured, alone)):
+        if isinstance(found, ImportError):
+            progress.leave_out(cell, found)
+        else:
+            yield _stored(cell, found, files, progress)
 
 
 def _stored(cell: Cell, measures: Mapping[str, Value], files: RowFiles | None, progress: _Progress) -> Row:
@@ -94,10 +101,10 @@ def _stored(cell: Cell, measures: Mapping[str, Value], files: RowFiles | None, p
     return row
 
 
-def _in_processes(cells: Sequence[Cell], jobs: int) -> Iterator[tuple[Cell, Mapping[str, Value]]]:
+def _in_processes(cells: Sequence[Cell], jobs: int) -> Iterator[tuple[Cell, Found]]:
     """Measure cells in several processes, in this one if there is one job; give results as they come."""
     if jobs == 1:
-        yield from ((cell, cell.measure()) for cell in cells)
+        yield from map(_measured, cells)
         return
     from joblib import Parallel, delayed
 
@@ -105,8 +112,12 @@ def _in_processes(cells: Sequence[Cell], jobs: int) -> Iterator[tuple[Cell, Mapp
     yield from parallel(delayed(_measured)(cell) for cell in cells)
 
 
-def _measured(cell: Cell) -> tuple[Cell, Mapping[str, Value]]:
-    return cell, cell.measure()
+def _measured(cell: Cell) -> tuple[Cell, Found]:
+    """Measure a cell, unless a package that it needs is missing."""
+    try:
+        return cell, cell.measure()
+    except ImportError as error:
+        return cell, error
 
 
 class _Progress:
@@ -121,6 +132,13 @@ class _Progress:
     def _cost(self, cell: Cell) -> float:
         return cell.seconds if cell.alone else cell.seconds / self._jobs
 
+    def leave_out(self, cell: Cell, error: ImportError) -> None:
+        """Pass over a cell, and say why."""
+        self._count += 1
+        self._left -= self._cost(cell)
+        if self._report is not None:
+            self._report(f"{self._count} of {self._total}, left out: {cell.benchmark}, {_named(cell)}: {error}")
+
     def advance(self, cell: Cell) -> None:
         """Count a cell as done, and say so."""
         self._count += 1
@@ -129,9 +147,13 @@ class _Progress:
         if self._report is None:
             return
         pace = (time.monotonic() - self._start + _TRUSTED) / (self._spent + _TRUSTED)
-        what = ", ".join(str(value) for value in list(cell.case.values())[:3])
         left = _duration(max(0.0, self._left) * pace)
-        self._report(f"{self._count} of {self._total}, {left} left: {cell.benchmark}, {what}")
+        self._report(f"{self._count} of {self._total}, {left} left: {cell.benchmark}, {_named(cell)}")
+
+
+def _named(cell: Cell) -> str:
+    """Name a cell by the first of what its case holds."""
+    return ", ".join(str(value) for value in list(cell.case.values())[:3])
 
 
 def _duration(seconds: float) -> str:

