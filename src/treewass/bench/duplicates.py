@@ -58,7 +58,7 @@ def duplicate_cells(
             {"set": name, "split": 0, "method": method, "vote": METHODS[method].vote},
             partial(_errors, name, method, data),
             _PROTOCOL,
-            2.0 + (_SVM_SECONDS.get(name, 5.0) if method == "svm" else _SECONDS.get(method, 5.0)),
+            0.7 + (_SVM_SECONDS.get(name, 5.0) if method == "svm" else _SECONDS.get(method, 5.0)),
         )
         for name in sets
         for method in methods
