@@ -159,9 +159,8 @@ def draw_error_and_time(rows: Iterable[Row], times: Iterable[Row], path: Path) -
     """
     found = summarise(rows)
     queries = {(str(row.case["set"]), str(row.case["method"])): row.measures["query_ms"] for row in times}
-    methods = [
-        method for method in TABLE_3 if any((name, method) in queries.keys() & found.keys() for name in PAPER_SETS)
-    ]
+    both = queries.keys() & found.keys()
+    methods = [method for method in TABLE_3 if any((name, method) in both for name in PAPER_SETS)]
     drawing, axes = panels(2, 3, (11.0, 7.6))
     for name, ax in zip(PAPER_SETS, axes, strict=True):
         points = {
