@@ -162,7 +162,9 @@ def test_health_model_and_metrics(make_client):
         (json.dumps({"texts": ["a"], "k": MOST_NEIGHBORS + 1}).encode(), 422, "less than or equal to 100"),
         (json.dumps({"texts": ["a"] * (MOST_TEXTS + 1)}).encode(), 422, "at most 100 items"),
         (json.dumps({"texts": ["a" * (MOST_CHARACTERS + 1)]}).encode(), 422, "at most 200000 characters"),
-        (b'{"texts": ["a"], "other": 1}', 422, "body.other: Extra inputs are not permitted"),
+        (b'{"texts": ["a"], "other": 1}', 422, "body: Expected texts, k, highlight, got other."),
+        (b'{"\\ud800": 1}', 422, "body: Expected texts, k, highlight, got ?."),
+        (b'{"' + b"a" * 1000 + b'": 1}', 422, f"got {'a' * 50}."),
         (b" " * (MOST_BYTES + 1), 413, "at most 4000000 bytes"),
     ],
 )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import BaseModel, Field, StrictInt, StrictStr
+from pydantic import BaseModel, Field, StrictInt, StrictStr, model_validator
+from pydantic_core import PydanticCustomError
 
 from treewass.serve.settings import MOST_CHARACTERS, MOST_NEIGHBORS, MOST_TEXTS
 
@@ -39,6 +40,7 @@ __all__ = [
     "Word",
 ]
 
+_LONGEST_NAME = 50  # characters of an unknown name in a message
 Number = Annotated[StrictInt, Field(ge=-(2**63), lt=2**63)]
 Label = Annotated[StrictStr, Field(max_length=1000)] | Number
 Text = Annotated[StrictStr, Field(max_length=MOST_CHARACTERS)]
@@ -47,6 +49,18 @@ Texts = Annotated[list[Text], Field(min_length=1, max_length=MOST_TEXTS)]
 
 class _Request(BaseModel):
     model_config = {"extra": "forbid", "strict": True}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_unknown_names(cls, values: Any) -> Any:
+        """Refuse the first name that is none of the fields; an error for each could be hundreds of thousands."""
+        names = values if isinstance(values, dict) else ()
+        unknown = next((name for name in names if name not in cls.model_fields), None)
+        if unknown is not None:
+            shown = unknown[:_LONGEST_NAME].encode("utf-8", "replace").decode()
+            known = ", ".join(cls.model_fields)
+            raise PydanticCustomError("unknown_name", "Expected {known}, got {shown}", {"known": known, "shown": shown})
+        return values
 
 
 class SearchRequest(_Request):
