@@ -1,4 +1,6 @@
 import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -31,6 +33,27 @@ def test_highlights_mark_shared_words_and_keep_the_text(client):
     nearest = result["neighbors"][0]
     assert max(nearest["pieces"], key=lambda piece: piece["weight"])["text"] == "cat"
     assert nearest["words"][0]["word"] == "cat"
+
+
+def test_highlights_are_for_the_nearest_ten(client):
+    (result,) = post(client, "search", texts=["a cat"], k=13, highlight=True)["results"]
+    assert [bool(neighbor["pieces"]) for neighbor in result["neighbors"]] == [True] * 10 + [False] * 3
+
+
+def test_a_busy_service_still_says_that_it_is_there(make_client, monkeypatch):
+    """Searches hold every thread: health and the pages wait for none."""
+    client, release = make_client(), threading.Event()
+    monkeypatch.setattr("treewass.serve.endpoints.search_texts", lambda *_: release.wait(60) and [])
+    with ThreadPoolExecutor(21) as threads:
+        try:
+            busy = [threads.submit(client.post, "/api/search", json={"texts": ["a cat"]}) for _ in range(20)]
+            paths = ("/api/health", "/", "/app.js", "/docs", "/openapi.json")
+            answers = threads.submit(lambda: [client.get(path).status_code for path in paths])
+            assert answers.result(timeout=30) == [200] * 5
+            assert not any(answer.done() for answer in busy)
+        finally:
+            release.set()
+    assert {answer.result().status_code for answer in busy} == {200}
 
 
 def test_a_text_without_a_known_word_has_no_neighbours_and_the_class_shares(client, fitted):

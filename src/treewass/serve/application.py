@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
-from functools import partial
 from importlib.resources import files
 from pathlib import PurePath
 from typing import Any
@@ -85,23 +84,30 @@ def _add_pages(api: FastAPI) -> None:
         kind = _TYPES.get(PurePath(entry.name).suffix)
         if kind is not None:
             paths = {"index.html": "/", "reference.html": "/docs"}
-            answer = partial(_page, entry.read_bytes(), kind)
             api.add_api_route(
-                paths.get(entry.name, f"/{entry.name}"), answer, methods=["GET", "HEAD"], include_in_schema=False
+                paths.get(entry.name, f"/{entry.name}"),
+                _page(entry.read_bytes(), kind),
+                methods=["GET", "HEAD"],
+                include_in_schema=False,
             )
 
 
 def _add_description(api: FastAPI) -> None:
     """Serve the OpenAPI description, which FastAPI makes once."""
 
-    def describe() -> Response:
+    async def describe() -> Response:
         return JSONResponse(api.openapi())
 
     api.add_api_route("/openapi.json", describe, methods=["GET", "HEAD"], include_in_schema=False)
 
 
-def _page(content: bytes, kind: str) -> Response:
-    return Response(content, media_type=kind)
+def _page(content: bytes, kind: str) -> Callable[[], Coroutine[Any, Any, Response]]:
+    """Make what answers with a file; it waits for no thread, so that a busy service still shows its page."""
+
+    async def answer() -> Response:
+        return Response(content, media_type=kind)
+
+    return answer
 
 
 def _explain_validation(_: Request, error: Exception) -> JSONResponse:

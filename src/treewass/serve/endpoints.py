@@ -74,7 +74,7 @@ _KEY_USED: _Responses = {409: {"model": Problem, "description": "The key was use
 
 
 def add_endpoints(api: FastAPI, live: LiveModel, settings: Settings, log: RequestLog) -> None:
-    """Add all endpoints, below ``/api``.
+    """Add all endpoints, below ``/api``; all but health take a thread of a pool.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def add_endpoints(api: FastAPI, live: LiveModel, settings: Settings, log: Reques
     api.include_router(writes)
 
     @api.get("/api/health", tags=["service"])
-    def health() -> Health:
+    async def health() -> Health:
         """Say that the service answers; needs no token."""
         return Health(status="ok", version=treewass.__version__)
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field, StrictInt, StrictStr, model_validator
 from pydantic_core import PydanticCustomError
 
-from treewass.serve.settings import MOST_CHARACTERS, MOST_NEIGHBORS, MOST_TEXTS
+from treewass.serve.settings import MOST_CHARACTERS, MOST_HIGHLIGHTS, MOST_NEIGHBORS, MOST_TEXTS
 
 __all__ = [
     "Added",
@@ -69,7 +69,11 @@ class SearchRequest(_Request):
     texts: Texts
     k: Annotated[int, Field(ge=1, le=MOST_NEIGHBORS, description="Documents to find for each text.")] = 10
     highlight: Annotated[
-        bool, Field(description="Whether to mark the words that bring each document near; with one text only.")
+        bool,
+        Field(
+            description="Whether to mark the words that bring each document near, in the nearest "
+            f"{MOST_HIGHLIGHTS}; with one text only."
+        ),
     ] = False
 
 
