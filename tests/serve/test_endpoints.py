@@ -145,12 +145,20 @@ def test_a_disk_that_cannot_be_written_is_said(writer, monkeypatch):
 
     body = {"documents": [{"text": "a cat", "label": "cat"}], "key": "one"}
     with monkeypatch.context() as patch:
-        patch.setattr("os.fsync", broken)
+        patch.setattr("os.write", broken)
         assert post(writer, "documents", 503, **body)["detail"] == "Nothing was written: Input/output error."
         assert writer.delete("/api/documents/1").status_code == 503
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", broken)
         patch.setattr("os.ftruncate", broken)
         assert post(writer, "documents", 503, **body)["detail"].startswith("It is not known whether this was written")
-    assert post(writer, "documents", 201, **body) == {"ids": [15], "known": [True], "repeated": True}
+    answers = [
+        writer.post("/api/documents", json=body),
+        writer.delete("/api/documents/1"),
+        writer.post("/api/search", json={"texts": ["a cat"]}),
+    ]
+    assert {answer.status_code for answer in answers} == {503}
+    assert all("until the service is started again" in answer.json()["detail"] for answer in answers)
 
 
 def test_health_model_and_metrics(make_client):

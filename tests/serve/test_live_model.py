@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.serve.conftest import LABELS, TEXTS
 from treewass import DocumentModel
 from treewass.serve import LiveModel, NewDocument, fold_journal, journal_files, live_model
-from treewass.serve.journal import Journal
+from treewass.serve.journal import FailedDiskError, Journal, UncertainWriteError
 from treewass.serve.journal_files import journal_path, serving
 from treewass.serve.live_model import KeyUsedError
 
@@ -163,11 +163,40 @@ def test_a_full_disk_changes_nothing(live, monkeypatch):
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("os.fsync", full)
+        patch.setattr("os.write", full)
         with pytest.raises(OSError, match="No space left"):
             live.add([CAT], key="one")
     assert len(live.current().index) == 15
     assert live.add([CAT], key="one") == ([15], False)
+
+
+def test_an_uncertain_write_is_not_acknowledged_before_the_service_is_started_again(folder, live, monkeypatch):
+    def broken(*_):
+        raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", broken)
+        patch.setattr("os.ftruncate", broken)
+        with pytest.raises(UncertainWriteError):
+            live.add([CAT], key="one")
+    for action in (lambda: live.add([CAT], key="one"), lambda: live.remove([1]), live.current, live.fold):
+        with pytest.raises(FailedDiskError):
+            action()
+    with LiveModel(folder) as again:
+        assert again.add([CAT], key="one") == ([15], True)
+
+
+def test_a_failed_flush_of_what_another_worker_wrote_is_not_forgotten(live, worker, monkeypatch):
+    def broken(*_):
+        raise OSError(5, "Input/output error")
+
+    worker.add([CAT], key="one")
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", broken)
+        with pytest.raises(FailedDiskError):
+            live.current()
+    with pytest.raises(FailedDiskError):
+        live.add([CAT], key="one")
 
 
 def test_a_model_that_is_served_is_neither_folded_nor_opened_again(folder, live):

@@ -19,7 +19,7 @@ from starlette.exceptions import HTTPException
 import treewass
 from treewass.serve.endpoints import add_endpoints
 from treewass.serve.guards import Guard
-from treewass.serve.journal import DamagedJournalError
+from treewass.serve.journal import DamagedJournalError, FailedDiskError
 from treewass.serve.live_model import LiveModel
 from treewass.serve.request_log import RequestLog
 from treewass.serve.settings import Settings
@@ -67,6 +67,7 @@ def create_app(live: LiveModel, settings: Settings | None = None) -> RequestLog:
     api.add_exception_handler(RequestValidationError, _explain_validation)
     api.add_exception_handler(HTTPException, _explain_refusal)
     api.add_exception_handler(DamagedJournalError, _explain_damage)
+    api.add_exception_handler(FailedDiskError, _explain_failed_disk)
     api.add_exception_handler(Exception, _explain_failure)
     return log
 
@@ -136,6 +137,10 @@ def _explain_damage(_: Request, error: Exception) -> JSONResponse:
     _LOGGER.error("%s", error)
     sentence = "The journal of writes is damaged, and nothing is written any more; the service's log says where."
     return JSONResponse({"detail": sentence}, 500)
+
+
+def _explain_failed_disk(_: Request, error: Exception) -> JSONResponse:
+    return JSONResponse({"detail": getattr(error, "strerror", "")}, 503)
 
 
 def _explain_failure(_: Request, __: Exception) -> JSONResponse:

@@ -19,12 +19,21 @@ from typing import Any
 
 from treewass.saving import flush, temporary
 
-__all__ = ["DamagedJournalError", "Journal", "Record", "UncertainWriteError", "lock_file", "unlock_file"]
+__all__ = [
+    "DamagedJournalError",
+    "FailedDiskError",
+    "Journal",
+    "Record",
+    "UncertainWriteError",
+    "lock_file",
+    "unlock_file",
+]
 
 Record = dict[str, Any]
 _LOGGER = logging.getLogger("treewass.serve")
 _HEADER = b"treewass journal 1\n"
 _MARK = b"\xffTWR"  # begins a record; UTF-8 never holds its first byte
+_FAILED = "The disk failed to keep an earlier write: nothing more is written until the service is started again."
 _FRAME = struct.Struct("<4sII")  # the mark, then length and checksum of the JSON that follows
 
 
@@ -34,6 +43,10 @@ class DamagedJournalError(ValueError):
 
 class UncertainWriteError(OSError):
     """A write failed, and it is not known whether it is in the journal."""
+
+
+class FailedDiskError(OSError):
+    """The disk failed earlier: what is read from the journal may be in memory only, so it is not used any more."""
 
 
 class Journal:
@@ -66,6 +79,7 @@ class Journal:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._has_failed = False
         self._descriptor = os.open(path, os.O_RDWR | os.O_APPEND)
         if os.pread(self._descriptor, len(_HEADER), 0) != _HEADER:
             self.close()
@@ -96,9 +110,17 @@ class Journal:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Let one process at a time append, or read what others have appended; threads see to themselves."""
+        """Let one process at a time append, or read what others have appended; threads see to themselves.
+
+        Raises
+        ------
+        FailedDiskError
+            If the disk has failed to keep what was written: a system may then report the next flush as a success.
+        """
         if self._descriptor < 0:
             raise OSError(errno.EBADF, "the journal is closed")
+        if self._has_failed:
+            raise FailedDiskError(errno.EIO, _FAILED)
         lock_file(self._descriptor)
         try:
             yield
@@ -175,7 +197,7 @@ class Journal:
             os.fsync(self._descriptor)
         except OSError as error:
             try:
-                os.ftruncate(self._descriptor, before)
+                self._cut(before)
             except OSError:
                 raise UncertainWriteError(error.errno, error.strerror) from error
             raise
@@ -186,18 +208,31 @@ class Journal:
         left = self.size - end
         if left > 0:
             _LOGGER.warning("%s: cut off %d bytes of a write that was never acknowledged", self.path.name, left)
-            os.ftruncate(self._descriptor, end)
-            os.fsync(self._descriptor)
+            self._cut(end)
 
     def sync(self) -> None:
         """Wait until all of the file is on the disk, whoever wrote it."""
-        os.fsync(self._descriptor)
+        with self._noting_failure():
+            os.fsync(self._descriptor)
 
     def close(self) -> None:
         """Close the file; once is enough."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
+
+    def _cut(self, end: int) -> None:
+        with self._noting_failure():
+            os.ftruncate(self._descriptor, end)
+            os.fsync(self._descriptor)
+
+    @contextmanager
+    def _noting_failure(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            self._has_failed = True
+            raise FailedDiskError(error.errno, _FAILED) from error
 
     def _refuse_damage(self, data: bytes, place: int, start: int) -> None:
         """Tell a record that a crash cut short, which no other follows, from damage."""

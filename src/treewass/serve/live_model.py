@@ -118,6 +118,8 @@ class LiveModel:
         ------
         DamagedJournalError
             If the journal does not hold what was written to it; so do `add`, `remove` and `fold`.
+        FailedDiskError
+            If the disk failed during an earlier write and the journal holds more than is known; then the others, too.
         """
         if self._journal.size != self._read_to:
             with self._changing, self._journal.locked():
