@@ -76,6 +76,24 @@ def test_damage_before_whole_records_is_never_taken_for_a_crash(data):
         journal.close()
 
 
+def test_damage_to_the_first_record_is_never_taken_for_a_crash(tmp_path):
+    journal = Journal.create(tmp_path / "writes.log", {"base": "data"})
+    whole = journal.path.read_bytes()
+    for place in range(Journal.start, len(whole)):
+        for damaged in (whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :], whole[:place]):
+            journal.path.write_bytes(damaged)
+            with pytest.raises(DamagedJournalError, match="in the first record of writes.log, but it is damaged"):
+                journal.read(journal.start)
+    journal.close()
+
+
+def test_a_first_record_of_another_kind_is_damage(tmp_path):
+    journal = Journal.create(tmp_path / "writes.log", {"other": "data"})
+    with pytest.raises(DamagedJournalError, match="Expected the name of a model's data"):
+        journal.read(journal.start)
+    journal.close()
+
+
 def test_records_that_are_gone_are_noticed(journal):
     end = journal.size
     os.truncate(journal.path, end - 1)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.serve.conftest import LABELS, TEXTS
 from treewass import DocumentModel
 from treewass.serve import LiveModel, NewDocument, fold_journal, journal_files, live_model
-from treewass.serve.journal import FailedDiskError, Journal, UncertainWriteError
+from treewass.serve.journal import DamagedJournalError, FailedDiskError, Journal, UncertainWriteError
 from treewass.serve.journal_files import journal_path, serving
 from treewass.serve.live_model import KeyUsedError
 
@@ -197,6 +197,22 @@ def test_a_failed_flush_of_what_another_worker_wrote_is_not_forgotten(live, work
             live.current()
     with pytest.raises(FailedDiskError):
         live.add([CAT], key="one")
+
+
+@pytest.mark.parametrize("is_cut", [False, True])
+@pytest.mark.parametrize("is_replaced", [False, True])
+def test_a_journal_without_its_first_record_is_not_served(folder, live, is_cut, is_replaced):
+    """Neither that of the model nor that of a model which it has replaced."""
+    live.close()
+    (journal,) = folder.glob("journal-*.log")
+    content = bytearray(journal.read_bytes())
+    content[Journal.start + 20] ^= 1
+    journal.write_bytes(content[: Journal.start] if is_cut else content)
+    if is_replaced:
+        DocumentModel.load(folder).save(folder)
+    with pytest.raises(DamagedJournalError, match=f"first record of {journal.name}"):
+        LiveModel(folder)
+    assert journal.exists()
 
 
 def test_a_model_that_is_served_is_neither_folded_nor_opened_again(folder, live):

@@ -94,7 +94,7 @@ class Journal:
         path : Path
             Replaced if it is there.
         first : dict
-            What JSON can hold.
+            What JSON can hold; ``base`` names the data that the writes follow.
         """
         with temporary(path.parent, "log") as new:
             new.write_bytes(_HEADER + _framed(first))
@@ -144,7 +144,8 @@ class Journal:
         Raises
         ------
         DamagedJournalError
-            If a record that others follow is damaged, or the file ends before that place.
+            If a record that others follow is damaged, or the first one, which is never written in parts; or if the file
+            ends before that place.
         """
         parts, reached, stop = [], start, self.size
         if stop < start:
@@ -167,6 +168,11 @@ class Journal:
                 break
             records.append(json.loads(payload))
             place += _FRAME.size + len(payload)
+        if start == self.start and not (records and "base" in records[0]):
+            raise DamagedJournalError(
+                f"Expected the name of a model's data in the first record of {self.path.name}, but it is damaged. Restore "
+                "the file from a copy; to give up its writes, move it away."
+            )
         return records, start + place
 
     def append(self, record: Record) -> int:

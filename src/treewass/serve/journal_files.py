@@ -160,7 +160,7 @@ def _records(path: Path) -> list[Record]:
 def _keys(records: list[Record]) -> list[list[object]]:
     """Collect the keys of a journal's writes, and of those before them."""
     own = [[record["key"], record["digest"], record["ids"]] for record in records if record.get("key") is not None]
-    return [*records[0]["keys"], *own][-MOST_KEYS:]
+    return [*records[0].get("keys", ()), *own][-MOST_KEYS:]
 
 
 @contextmanager

@@ -234,8 +234,6 @@ class LiveModel:
 
     def _follow(self) -> None:
         """Apply what the journal holds beyond what is known, once it is on the disk; cut off what a crash left."""
-        if self._journal.size == self._read_to:
-            return
         records, end = self._journal.read(self._read_to)
         self._journal.cut(end)
         if records:  # who wrote them may have been killed before they were on the disk
