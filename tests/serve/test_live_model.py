@@ -233,6 +233,16 @@ def test_the_lock_is_given_back_when_opening_fails(folder):
     LiveModel(folder).close()
 
 
+def test_a_folder_without_a_model_is_left_as_it_is(fitted, tmp_path):
+    with pytest.raises(ValueError, match="it has no manifest"):
+        LiveModel(tmp_path)
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(ValueError, match="there is none at"):
+        LiveModel(tmp_path / "nothing")
+    fitted.save(tmp_path)
+    LiveModel(tmp_path).close()
+
+
 def test_a_worker_leaves_the_journal_alone_when_the_model_was_replaced(folder, live):
     DocumentModel.load(folder).save(folder)
     with pytest.raises(ValueError, match="has been replaced since"):

@@ -36,10 +36,9 @@ def serving(folder: Path) -> Iterator[None]:
     Raises
     ------
     ValueError
-        If another service runs on it.
+        If there is no model, then no file is made; or if another service runs on it.
     """
-    if not folder.is_dir():
-        raise ValueError(f"Expected the folder of a model, but there is none at {folder}; check the path.")
+    data_name(folder)
     with _open_lock(folder / _LOCK) as descriptor:
         try:
             lock_file(descriptor, wait=False)
