@@ -60,15 +60,13 @@ def sharing(folder: Path) -> Iterator[None]:
         yield
 
 
-def open_journal(folder: Path, n_jobs: int | None = None) -> tuple[Journal, Contents, str]:
+def open_journal(folder: Path) -> tuple[Journal, Contents, str]:
     """Load a model and open the journal of writes that follow it, made if there is none; only under `serving`.
 
     Parameters
     ----------
     folder : Path
         The model's folder.
-    n_jobs : int, optional
-        Threads for batches of queries.
 
     Returns
     -------
@@ -83,7 +81,7 @@ def open_journal(folder: Path, n_jobs: int | None = None) -> tuple[Journal, Cont
     ValueError
         If there is no sound model, or a journal with writes to a model that has been replaced.
     """
-    base, held = _load(folder, n_jobs)
+    base, held = _load(folder)
     path = journal_path(folder, base)
     others = [entry for entry in sorted(folder.iterdir()) if _NAME.fullmatch(entry.name) and entry != path]
     keys: list[list[object]] = []
@@ -102,7 +100,7 @@ def open_journal(folder: Path, n_jobs: int | None = None) -> tuple[Journal, Cont
     return journal, held, base
 
 
-def join_journal(folder: Path, base: str, n_jobs: int | None = None) -> tuple[Journal, Contents]:
+def join_journal(folder: Path, base: str) -> tuple[Journal, Contents]:
     """Load the model that a service serves and open the journal that the service made; no file is made or removed.
 
     Parameters
@@ -111,8 +109,6 @@ def join_journal(folder: Path, base: str, n_jobs: int | None = None) -> tuple[Jo
         The model's folder.
     base : str
         The name of the model's data when the service started.
-    n_jobs : int, optional
-        Threads for batches of queries.
 
     Returns
     -------
@@ -125,7 +121,7 @@ def join_journal(folder: Path, base: str, n_jobs: int | None = None) -> tuple[Jo
     ValueError
         If the model has been replaced since.
     """
-    found, held = _load(folder, n_jobs)
+    found, held = _load(folder)
     if found != base:
         raise ValueError(
             f"Expected the model in {folder} as it was when its service started, but it has been replaced since. Its "
@@ -139,11 +135,11 @@ def journal_path(folder: Path, base: str) -> Path:
     return folder / f"journal-{base.removeprefix('data-')}.log"
 
 
-def _load(folder: Path, n_jobs: int | None) -> tuple[str, Contents]:
+def _load(folder: Path) -> tuple[str, Contents]:
     """Load a model and the name of its data, which another process may be replacing."""
     while True:
         base = data_name(folder)
-        held = load_contents(folder, n_jobs=n_jobs)
+        held = load_contents(folder)
         if data_name(folder) == base:
             return base, held
 

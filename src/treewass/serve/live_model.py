@@ -62,8 +62,6 @@ class LiveModel:
     base : str, optional
         For a worker: the `base` of the live model whose process runs the service. It holds the lock and has made the
         journal; a worker makes and removes no file.
-    n_jobs : int, optional
-        Threads for batches of queries.
 
     Raises
     ------
@@ -81,7 +79,7 @@ class LiveModel:
     ([2], False)
     """
 
-    def __init__(self, folder: str | Path, *, base: str | None = None, n_jobs: int | None = None) -> None:
+    def __init__(self, folder: str | Path, *, base: str | None = None) -> None:
         self._folder = Path(folder)
         self._is_worker = base is not None
         self._changing = threading.Lock()
@@ -91,9 +89,9 @@ class LiveModel:
         with ExitStack() as opened:
             if base is None:
                 opened.enter_context(serving(self._folder))
-                self._journal, self._held, self.base = open_journal(self._folder, n_jobs)
+                self._journal, self._held, self.base = open_journal(self._folder)
             else:
-                self._journal, self._held = join_journal(self._folder, base, n_jobs)
+                self._journal, self._held = join_journal(self._folder, base)
                 self.base = base
             opened.callback(self._journal.close)
             with self._journal.locked():
