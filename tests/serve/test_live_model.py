@@ -11,7 +11,7 @@ from tests.serve.conftest import LABELS, TEXTS
 from treewass import DocumentModel
 from treewass.serve import LiveModel, NewDocument, fold_journal, journal_files, live_model
 from treewass.serve.journal import DamagedJournalError, FailedDiskError, Journal, UncertainWriteError
-from treewass.serve.journal_files import journal_path, serving
+from treewass.serve.journal_files import journal_path
 from treewass.serve.live_model import KeyUsedError
 
 CAT, DOG = NewDocument("a cat sleeps", "cat", "new"), NewDocument("a dog sleeps", "dog")
@@ -259,13 +259,6 @@ def test_a_worker_makes_no_journal_and_folds_none(folder, live, worker):
     with pytest.raises(FileNotFoundError):
         LiveModel(folder, base=live.base)
     assert not list(folder.glob("journal-*.log"))
-
-
-def test_one_service_at_a_time(folder):
-    with serving(folder), pytest.raises(ValueError, match="Another service runs"), serving(folder):
-        pass
-    with serving(folder):
-        pass
 
 
 def test_processes_follow_each_other(live, worker):

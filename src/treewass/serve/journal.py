@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from treewass.saving import flush, temporary
+from treewass.serve.locks import lock_file, unlock_file
 
 __all__ = [
     "DamagedJournalError",
@@ -25,8 +26,6 @@ __all__ = [
     "Journal",
     "Record",
     "UncertainWriteError",
-    "lock_file",
-    "unlock_file",
 ]
 
 Record = dict[str, Any]
@@ -170,8 +169,8 @@ class Journal:
             place += _FRAME.size + len(payload)
         if start == self.start and not (records and "base" in records[0]):
             raise DamagedJournalError(
-                f"Expected the name of a model's data in the first record of {self.path.name}, but it is damaged. Restore "
-                "the file from a copy; to give up its writes, move it away."
+                f"Expected the name of a model's data in the first record of {self.path.name}, but it is damaged. "
+                "Restore the file from a copy; to give up its writes, move it away."
             )
         return records, start + place
 
@@ -264,34 +263,3 @@ def _payload(data: bytes, place: int) -> bytes | None:
     mark, length, checksum = _FRAME.unpack_from(data, place)
     payload = data[place + _FRAME.size : place + _FRAME.size + length]
     return payload if mark == _MARK and len(payload) == length and zlib.crc32(payload) == checksum else None
-
-
-def lock_file(descriptor: int, *, wait: bool = True, shared: bool = False) -> None:
-    """Lock an open file against other processes.
-
-    Parameters
-    ----------
-    descriptor : int
-        The open file.
-    wait : bool, default=True
-        Whether to wait for others; otherwise their lock is a BlockingIOError.
-    shared : bool, default=False
-        Whether others may hold it too, if they share it.
-
-    Raises
-    ------
-    ImportError
-        Where the system has no such locks.
-    """
-    try:
-        import fcntl
-    except ImportError as error:
-        raise ImportError("The service needs file locks as Linux and macOS have them; on Windows use WSL.") from error
-    fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | (0 if wait else fcntl.LOCK_NB))
-
-
-def unlock_file(descriptor: int) -> None:
-    """Give a lock of `lock_file` back."""
-    import fcntl
-
-    fcntl.flock(descriptor, fcntl.LOCK_UN)

@@ -1,4 +1,4 @@
-"""The files of a service in a model's folder: one service at a time, its journal, and folding that into the model.
+"""The journals in a model's folder: which one the model's writes go to, and which one it holds already.
 
 A journal is named after the data that its writes follow. Folding saves the model with these writes, under a new name
 for its data, and notes in it which journal it holds; a crash at any moment leaves the writes in one of the two.
@@ -6,58 +6,18 @@ for its data, and notes in it which journal it holds; a crash at any moment leav
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from treewass.model.contents import Contents
 from treewass.model.files import data_name, load_contents
-from treewass.serve.journal import Journal, Record, lock_file
+from treewass.serve.journal import Journal, Record
 
-__all__ = ["FOLDED", "MOST_KEYS", "join_journal", "journal_path", "open_journal", "serving", "sharing"]
+__all__ = ["FOLDED", "MOST_KEYS", "join_journal", "journal_path", "open_journal"]
 
 _NAME = re.compile(r"journal-([0-9a-f]{32})\.log")
 FOLDED = "journal"  # where a model notes whose journal it holds
 MOST_KEYS = 10_000  # of writes that can be repeated safely
-_LOCK, _WORKERS_LOCK = ".service.lock", ".workers.lock"
-
-
-@contextmanager
-def serving(folder: Path) -> Iterator[None]:
-    """Be the one service of a model.
-
-    Parameters
-    ----------
-    folder : Path
-        The model's folder.
-
-    Raises
-    ------
-    ValueError
-        If there is no model, then no file is made; or if another service runs on it.
-    """
-    data_name(folder)
-    with _open_lock(folder / _LOCK) as descriptor:
-        try:
-            lock_file(descriptor, wait=False)
-        except BlockingIOError:
-            raise ValueError(
-                f"Another service runs on the model in {folder}, or a LiveModel has it open. Stop it first, or give "
-                "one service several workers."
-            ) from None
-        with _open_lock(folder / _WORKERS_LOCK) as workers:
-            lock_file(workers)  # workers whose service was killed end within seconds
-        yield
-
-
-@contextmanager
-def sharing(folder: Path) -> Iterator[None]:
-    """Be one of the workers of a service."""
-    with _open_lock(folder / _WORKERS_LOCK) as descriptor:
-        lock_file(descriptor, shared=True)
-        yield
 
 
 def open_journal(folder: Path) -> tuple[Journal, Contents, str]:
@@ -156,12 +116,3 @@ def _keys(records: list[Record]) -> list[list[object]]:
     """Collect the keys of a journal's writes, and of those before them."""
     own = [[record["key"], record["digest"], record["ids"]] for record in records if record.get("key") is not None]
     return [*records[0].get("keys", ()), *own][-MOST_KEYS:]
-
-
-@contextmanager
-def _open_lock(path: Path) -> Iterator[int]:
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)

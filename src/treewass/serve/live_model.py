@@ -17,7 +17,8 @@ from treewass.model.fitting import with_documents, without_documents
 from treewass.model.inputs import check_labels
 from treewass.search.snapshots import as_ids
 from treewass.serve.journal import DamagedJournalError, Journal, Record
-from treewass.serve.journal_files import FOLDED, MOST_KEYS, join_journal, journal_path, open_journal, serving
+from treewass.serve.journal_files import FOLDED, MOST_KEYS, join_journal, journal_path, open_journal
+from treewass.serve.locks import serving
 
 __all__ = ["KeyUsedError", "LiveModel", "NewDocument", "UnknownDocumentError", "fold_journal"]
 

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from treewass.exceptions import EmptyDocumentWarning
 from treewass.extras import require
-from treewass.serve.journal_files import sharing
 from treewass.serve.live_model import LiveModel
+from treewass.serve.locks import sharing
 from treewass.serve.settings import Settings
 
 if TYPE_CHECKING:
