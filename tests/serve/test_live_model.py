@@ -215,6 +215,25 @@ def test_a_journal_without_its_first_record_is_not_served(folder, live, is_cut, 
     assert journal.exists()
 
 
+def test_nothing_is_written_to_a_journal_that_nobody_will_find(folder, live):
+    live.add([CAT])
+    (journal,) = folder.glob("journal-*.log")
+    copy = journal.read_bytes()
+    journal.unlink()
+    journal.write_bytes(copy)
+    for action in (lambda: live.add([DOG]), lambda: live.remove([1])):
+        with pytest.raises(OSError, match="the journal was removed or replaced"):
+            action()
+    assert len(live.current().index) == 16
+
+
+def test_a_journal_that_was_removed_is_folded_all_the_same(folder, live):
+    live.add([CAT])
+    journal_path(folder, live.base).unlink()
+    assert live.fold() == 1
+    assert len(DocumentModel.load(folder).index_) == 16
+
+
 def test_a_model_that_is_served_is_neither_folded_nor_opened_again(folder, live):
     live.add([CAT])
     for action in (fold_journal, LiveModel):

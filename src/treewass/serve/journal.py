@@ -190,10 +190,13 @@ class Journal:
         Raises
         ------
         OSError
-            If it cannot be written, on a full disk for instance; then the file is as it was.
+            If it cannot be written, on a full disk for instance, or if the file has been removed, so that nobody would
+            find what is written to it; then the file is as it was.
         UncertainWriteError
             If that cannot be said, since the file could not be cut either: the record may be read from it later.
         """
+        if os.fstat(self._descriptor).st_nlink == 0:
+            raise OSError(errno.ENOENT, "the journal was removed or replaced, start the service again")
         before = self.size
         data = memoryview(_framed(record))
         try:

@@ -216,7 +216,7 @@ class LiveModel:
                 new = save_contents(self._folder, self._held.changed(about=about), replaces=self.base)
                 keys = [[key, digest, ids] for key, (digest, ids) in self._keys.items()]
                 Journal.create(journal_path(self._folder, new), {"base": new, "keys": keys}).close()
-                self._journal.path.unlink()
+                self._journal.path.unlink(missing_ok=True)
             return self.n_records
 
     def close(self) -> None:
@@ -226,10 +226,10 @@ class LiveModel:
 
     def _write(self, record: Record, held: Contents) -> None:
         """Append a record, then show what it changed."""
-        self._read_to = self._journal.append(record)
+        end = self._journal.append(record)
         self.n_records += 1
         self._remember(record)
-        self._held = held
+        self._held, self._read_to = held, end  # in this order: who reads meanwhile compares the second with the file
 
     def _follow(self) -> None:
         """Apply what the journal holds beyond what is known, once it is on the disk; cut off what a crash left."""
