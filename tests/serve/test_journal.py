@@ -166,6 +166,15 @@ def test_after_a_disk_failed_a_journal_is_not_used_until_it_is_opened_again(jour
     again.close()
 
 
+def test_a_journal_is_written_again_as_it_is(journal, monkeypatch):
+    before, inode = journal.path.read_bytes(), journal.path.stat().st_ino
+    journal.renew()
+    assert (journal.path.read_bytes(), journal.path.stat().st_ino) == (before, inode)
+    fail(monkeypatch, "fsync")
+    with pytest.raises(FailedDiskError):
+        journal.renew()
+
+
 def test_what_is_cut_off_is_logged(journal, caplog):
     end = journal.size
     journal.cut(end)

@@ -223,6 +223,18 @@ class Journal:
         with self._noting_failure():
             os.fsync(self._descriptor)
 
+    def renew(self) -> None:
+        """Write all of the file again, byte for byte where it stands, and wait until it is on the disk.
+
+        What a service whose disk failed has left may be in memory only, and pass for written.
+        """
+        with self._noting_failure(), self.path.open("r+b") as file:
+            while part := file.read(1 << 26):
+                file.seek(-len(part), os.SEEK_CUR)
+                file.write(part)
+                file.flush()
+            os.fsync(file.fileno())
+
     def close(self) -> None:
         """Close the file; once is enough."""
         if self._descriptor >= 0:

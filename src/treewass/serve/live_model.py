@@ -96,6 +96,7 @@ class LiveModel:
                 self.base = base
             opened.callback(self._journal.close)
             with self._journal.locked():
+                self._journal.renew()
                 self._follow()
             self._opened = opened.pop_all()
 
