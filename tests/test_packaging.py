@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tarfile
+import tomllib
 import venv
 import zipfile
 from importlib import import_module, metadata
@@ -96,6 +97,14 @@ def test_every_requirement_is_pinned():
         for requirement in metadata.requires("treewass")
     } - {"treewass"}
     assert required <= pinned
+
+
+def test_the_service_asks_for_the_uvicorn_that_it_is_tested_with():
+    """It uses how uvicorn supervises workers, which earlier versions do in other ways."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    (least,) = [r for r in project["optional-dependencies"]["serve"] if r.startswith("uvicorn")]
+    (pinned,) = re.findall(r"^uvicorn==(\d+\.\d+)", (ROOT / "constraints.txt").read_text("utf-8"), re.MULTILINE)
+    assert least == f"uvicorn>={pinned}"
 
 
 @pytest.fixture(scope="module")

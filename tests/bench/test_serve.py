@@ -1,4 +1,7 @@
 import http.server
+import signal
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -67,3 +70,18 @@ def test_requests_that_the_time_did_not_allow_are_counted(moody, monkeypatch):
     monkeypatch.setattr(serve, "_SECONDS", -1)
     taken = serve._load(moody, [("/", b"")] * 5, 2)
     assert (taken.seconds, taken.n_errors, taken.n_unsent) == ([], 0, 5)
+
+
+def test_a_service_that_does_not_stop_is_killed(monkeypatch, tmp_path):
+    code = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('http://127.0.0.1:1 ', flush=True); "
+    real, started = subprocess.Popen, []
+
+    def start(_, **options):
+        started.append(real([sys.executable, "-c", code + "signal.pause()"], **options))
+        return started[-1]
+
+    monkeypatch.setattr(subprocess, "Popen", start)
+    monkeypatch.setattr(serve, "_STOP_SECONDS", 0.1)
+    with pytest.raises(subprocess.TimeoutExpired), serve._service(tmp_path, 1):
+        pass
+    assert started[0].returncode == -signal.SIGKILL

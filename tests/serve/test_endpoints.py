@@ -1,4 +1,6 @@
 import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -31,6 +33,27 @@ def test_highlights_mark_shared_words_and_keep_the_text(client):
     nearest = result["neighbors"][0]
     assert max(nearest["pieces"], key=lambda piece: piece["weight"])["text"] == "cat"
     assert nearest["words"][0]["word"] == "cat"
+
+
+def test_highlights_are_for_the_nearest_ten(client):
+    (result,) = post(client, "search", texts=["a cat"], k=13, highlight=True)["results"]
+    assert [bool(neighbor["pieces"]) for neighbor in result["neighbors"]] == [True] * 10 + [False] * 3
+
+
+def test_a_busy_service_still_says_that_it_is_there(make_client, monkeypatch):
+    """Searches hold every thread: health and the pages wait for none."""
+    client, release = make_client(), threading.Event()
+    monkeypatch.setattr("treewass.serve.endpoints.search_texts", lambda *_: release.wait(60) and [])
+    with ThreadPoolExecutor(21) as threads:
+        try:
+            busy = [threads.submit(client.post, "/api/search", json={"texts": ["a cat"]}) for _ in range(20)]
+            paths = ("/api/health", "/", "/app.js", "/docs", "/openapi.json")
+            answers = threads.submit(lambda: [client.get(path).status_code for path in paths])
+            assert answers.result(timeout=30) == [200] * 5
+            assert not any(answer.done() for answer in busy)
+        finally:
+            release.set()
+    assert {answer.result().status_code for answer in busy} == {200}
 
 
 def test_a_text_without_a_known_word_has_no_neighbours_and_the_class_shares(client, fitted):
@@ -122,12 +145,20 @@ def test_a_disk_that_cannot_be_written_is_said(writer, monkeypatch):
 
     body = {"documents": [{"text": "a cat", "label": "cat"}], "key": "one"}
     with monkeypatch.context() as patch:
-        patch.setattr("os.fsync", broken)
+        patch.setattr("os.write", broken)
         assert post(writer, "documents", 503, **body)["detail"] == "Nothing was written: Input/output error."
         assert writer.delete("/api/documents/1").status_code == 503
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", broken)
         patch.setattr("os.ftruncate", broken)
         assert post(writer, "documents", 503, **body)["detail"].startswith("It is not known whether this was written")
-    assert post(writer, "documents", 201, **body) == {"ids": [15], "known": [True], "repeated": True}
+    answers = [
+        writer.post("/api/documents", json=body),
+        writer.delete("/api/documents/1"),
+        writer.post("/api/search", json={"texts": ["a cat"]}),
+    ]
+    assert {answer.status_code for answer in answers} == {503}
+    assert all("until the service is started again" in answer.json()["detail"] for answer in answers)
 
 
 def test_health_model_and_metrics(make_client):
@@ -162,7 +193,9 @@ def test_health_model_and_metrics(make_client):
         (json.dumps({"texts": ["a"], "k": MOST_NEIGHBORS + 1}).encode(), 422, "less than or equal to 100"),
         (json.dumps({"texts": ["a"] * (MOST_TEXTS + 1)}).encode(), 422, "at most 100 items"),
         (json.dumps({"texts": ["a" * (MOST_CHARACTERS + 1)]}).encode(), 422, "at most 200000 characters"),
-        (b'{"texts": ["a"], "other": 1}', 422, "body.other: Extra inputs are not permitted"),
+        (b'{"texts": ["a"], "other": 1}', 422, "body: Expected texts, k, highlight, got other."),
+        (b'{"\\ud800": 1}', 422, "body: Expected texts, k, highlight, got ?."),
+        (b'{"' + b"a" * 1000 + b'": 1}', 422, f"got {'a' * 50}."),
         (b" " * (MOST_BYTES + 1), 413, "at most 4000000 bytes"),
     ],
 )

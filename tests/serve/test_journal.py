@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treewass.serve.journal import DamagedJournalError, Journal, UncertainWriteError
+from treewass.serve.journal import DamagedJournalError, FailedDiskError, Journal, UncertainWriteError
 
 RECORDS = [{"operation": "add", "texts": [f"naïve {number}"], "ids": [number]} for number in range(4)]
 
@@ -76,6 +76,24 @@ def test_damage_before_whole_records_is_never_taken_for_a_crash(data):
         journal.close()
 
 
+def test_damage_to_the_first_record_is_never_taken_for_a_crash(tmp_path):
+    journal = Journal.create(tmp_path / "writes.log", {"base": "data"})
+    whole = journal.path.read_bytes()
+    for place in range(Journal.start, len(whole)):
+        for damaged in (whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :], whole[:place]):
+            journal.path.write_bytes(damaged)
+            with pytest.raises(DamagedJournalError, match=r"in the first record of writes\.log, but it is"):
+                journal.read(journal.start)
+    journal.close()
+
+
+def test_a_first_record_of_another_kind_is_damage(tmp_path):
+    journal = Journal.create(tmp_path / "writes.log", {"other": "data"})
+    with pytest.raises(DamagedJournalError, match="Expected the name of a model's data"):
+        journal.read(journal.start)
+    journal.close()
+
+
 def test_records_that_are_gone_are_noticed(journal):
     end = journal.size
     os.truncate(journal.path, end - 1)
@@ -89,28 +107,72 @@ def test_another_file_is_refused(tmp_path):
         Journal(tmp_path / "writes.log")
 
 
-def test_a_write_that_fails_leaves_the_file_as_it_was(journal, monkeypatch):
+def fail(patch, name, times=None):
+    """Let a call fail, always or so many times; return what it was called with afterwards."""
+    real, called = getattr(os, name), []
+
+    def call(*arguments):
+        called.append(arguments)
+        if times is None or len(called) <= times:
+            raise OSError(5, "Input/output error")
+        return real(*arguments)
+
+    patch.setattr(os, name, call)
+    return called
+
+
+def test_a_write_that_fails_leaves_the_file_as_it_was_on_the_disk_too(journal, monkeypatch):
     before = journal.path.read_bytes()
-
-    def full(_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(OSError, match="No space left"):
+    flushed = fail(monkeypatch, "fsync", times=1)
+    with pytest.raises(OSError, match="Input/output error") as caught:
         journal.append({"lost": True})
+    assert not isinstance(caught.value, UncertainWriteError)
+    assert len(flushed) == 2
     assert journal.path.read_bytes() == before
+    with journal.locked():
+        journal.append({"next": 1})
+    assert reopened(journal.path)[0] == [*RECORDS, {"next": 1}]
 
 
 def test_a_write_that_fails_and_cannot_be_undone_is_said_to_be_uncertain(journal, monkeypatch):
-    def broken(*_):
-        raise OSError(5, "Input/output error")
-
     with monkeypatch.context() as patch:
-        patch.setattr("os.fsync", broken)
-        patch.setattr("os.ftruncate", broken)
+        fail(patch, "fsync")
+        fail(patch, "ftruncate")
         with pytest.raises(UncertainWriteError, match="Input/output error"):
             journal.append({"perhaps": True})
     assert reopened(journal.path)[0] == [*RECORDS, {"perhaps": True}]
+
+
+@pytest.mark.parametrize("name", ["append", "sync", "cut"])
+def test_after_a_disk_failed_a_journal_is_not_used_until_it_is_opened_again(journal, monkeypatch, name):
+    """The record may be in memory only, and the next flush may be reported as a success all the same."""
+    end = journal.size
+    with journal.path.open("ab") as file:
+        file.write(b"torn")
+    actions = {
+        "append": lambda: journal.append({"perhaps": True}),
+        "sync": journal.sync,
+        "cut": lambda: journal.cut(end),
+    }
+    with monkeypatch.context() as patch:
+        fail(patch, "fsync")
+        with pytest.raises(UncertainWriteError if name == "append" else FailedDiskError):
+            actions[name]()
+    with pytest.raises(FailedDiskError, match="until the service is started again"), journal.locked():
+        pass
+    again = Journal(journal.path)
+    with again.locked():
+        assert reopened(journal.path)[0] == RECORDS
+    again.close()
+
+
+def test_a_journal_is_written_again_as_it_is(journal, monkeypatch):
+    before, inode = journal.path.read_bytes(), journal.path.stat().st_ino
+    journal.renew()
+    assert (journal.path.read_bytes(), journal.path.stat().st_ino) == (before, inode)
+    fail(monkeypatch, "fsync")
+    with pytest.raises(FailedDiskError):
+        journal.renew()
 
 
 def test_what_is_cut_off_is_logged(journal, caplog):

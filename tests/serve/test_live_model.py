@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tests.serve.conftest import LABELS, TEXTS
 from treewass import DocumentModel
 from treewass.serve import LiveModel, NewDocument, fold_journal, journal_files, live_model
-from treewass.serve.journal import Journal
-from treewass.serve.journal_files import journal_path, serving
+from treewass.serve.journal import DamagedJournalError, FailedDiskError, Journal, UncertainWriteError
+from treewass.serve.journal_files import journal_path
 from treewass.serve.live_model import KeyUsedError
 
 CAT, DOG = NewDocument("a cat sleeps", "cat", "new"), NewDocument("a dog sleeps", "dog")
@@ -163,11 +163,75 @@ def test_a_full_disk_changes_nothing(live, monkeypatch):
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("os.fsync", full)
+        patch.setattr("os.write", full)
         with pytest.raises(OSError, match="No space left"):
             live.add([CAT], key="one")
     assert len(live.current().index) == 15
     assert live.add([CAT], key="one") == ([15], False)
+
+
+def test_an_uncertain_write_is_not_acknowledged_before_the_service_is_started_again(folder, live, monkeypatch):
+    def broken(*_):
+        raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", broken)
+        patch.setattr("os.ftruncate", broken)
+        with pytest.raises(UncertainWriteError):
+            live.add([CAT], key="one")
+    for action in (lambda: live.add([CAT], key="one"), lambda: live.remove([1]), live.current, live.fold):
+        with pytest.raises(FailedDiskError):
+            action()
+    with LiveModel(folder) as again:
+        assert again.add([CAT], key="one") == ([15], True)
+
+
+def test_a_failed_flush_of_what_another_worker_wrote_is_not_forgotten(live, worker, monkeypatch):
+    def broken(*_):
+        raise OSError(5, "Input/output error")
+
+    worker.add([CAT], key="one")
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", broken)
+        with pytest.raises(FailedDiskError):
+            live.current()
+    with pytest.raises(FailedDiskError):
+        live.add([CAT], key="one")
+
+
+@pytest.mark.parametrize("is_cut", [False, True])
+@pytest.mark.parametrize("is_replaced", [False, True])
+def test_a_journal_without_its_first_record_is_not_served(folder, live, is_cut, is_replaced):
+    """Neither that of the model nor that of a model which it has replaced."""
+    live.close()
+    (journal,) = folder.glob("journal-*.log")
+    content = bytearray(journal.read_bytes())
+    content[Journal.start + 20] ^= 1
+    journal.write_bytes(content[: Journal.start] if is_cut else content)
+    if is_replaced:
+        DocumentModel.load(folder).save(folder)
+    with pytest.raises(DamagedJournalError, match=f"first record of {journal.name}"):
+        LiveModel(folder)
+    assert journal.exists()
+
+
+def test_nothing_is_written_to_a_journal_that_nobody_will_find(folder, live):
+    live.add([CAT])
+    (journal,) = folder.glob("journal-*.log")
+    copy = journal.read_bytes()
+    journal.unlink()
+    journal.write_bytes(copy)
+    for action in (lambda: live.add([DOG]), lambda: live.remove([1])):
+        with pytest.raises(OSError, match="the journal was removed or replaced"):
+            action()
+    assert len(live.current().index) == 16
+
+
+def test_a_journal_that_was_removed_is_folded_all_the_same(folder, live):
+    live.add([CAT])
+    journal_path(folder, live.base).unlink()
+    assert live.fold() == 1
+    assert len(DocumentModel.load(folder).index_) == 16
 
 
 def test_a_model_that_is_served_is_neither_folded_nor_opened_again(folder, live):
@@ -188,6 +252,16 @@ def test_the_lock_is_given_back_when_opening_fails(folder):
     LiveModel(folder).close()
 
 
+def test_a_folder_without_a_model_is_left_as_it_is(fitted, tmp_path):
+    with pytest.raises(ValueError, match="it has no manifest"):
+        LiveModel(tmp_path)
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(ValueError, match="there is none at"):
+        LiveModel(tmp_path / "nothing")
+    fitted.save(tmp_path)
+    LiveModel(tmp_path).close()
+
+
 def test_a_worker_leaves_the_journal_alone_when_the_model_was_replaced(folder, live):
     DocumentModel.load(folder).save(folder)
     with pytest.raises(ValueError, match="has been replaced since"):
@@ -204,13 +278,6 @@ def test_a_worker_makes_no_journal_and_folds_none(folder, live, worker):
     with pytest.raises(FileNotFoundError):
         LiveModel(folder, base=live.base)
     assert not list(folder.glob("journal-*.log"))
-
-
-def test_one_service_at_a_time(folder):
-    with serving(folder), pytest.raises(ValueError, match="Another service runs"), serving(folder):
-        pass
-    with serving(folder):
-        pass
 
 
 def test_processes_follow_each_other(live, worker):

@@ -146,6 +146,27 @@ def test_an_answer_that_is_given_up_while_it_arrives_is_no_problem(open_page):
     assert page.locator("#problem").is_hidden()
 
 
+def test_enter_follows_the_results_of_what_is_typed_and_no_others(open_page):
+    page = open_page()
+    page.locator("#query").fill("a puppy barks")
+    page.locator("#results li").first.get_by_text("dog 9").wait_for()
+    delay(page, "**/api/search", "lorry")
+    page.locator("#query").fill("a lorry brakes")
+    page.keyboard.press("Enter")
+    page.locator("#results li").first.get_by_text("car 14").wait_for()
+    assert "#/compare" not in page.url
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/#/compare/a%20lorry%20brakes/id%3A14")
+
+
+@pytest.mark.parametrize("name", ["nothing", "constructor", "toString"])
+def test_an_unknown_view_is_the_search(open_page, name):
+    page = open_page(f"#/{name}")
+    page.locator("#view-search").wait_for()
+    page.locator("#query").fill("a puppy barks")
+    page.locator("#results li").first.get_by_text("dog 9").wait_for()
+
+
 def test_long_texts_are_kept_out_of_the_address(open_page):
     text = "a cat sleeps " * 1000
     page = open_page()

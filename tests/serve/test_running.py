@@ -18,7 +18,9 @@ import pytest
 from tests.serve import loaded
 from tests.serve.conftest import TOKEN, running
 from treewass import DocumentModel
+from treewass.serve import LiveModel, NewDocument
 from treewass.serve.journal import Journal
+from treewass.serve.running import _opened
 from treewass.serve.settings import MOST_BYTES
 
 CAT = {"text": "a cat sleeps", "label": "cat"}
@@ -40,6 +42,22 @@ def test_it_serves_stops_gracefully_and_leaves_the_writes_in_the_model(folder):
     assert "1 writes folded into the model" in process.log
     assert "POST /api/documents 201" in process.log
     assert DocumentModel.load(folder).neighbor(15).text == "a cat sleeps"
+
+
+def test_a_disk_too_full_to_fold_leaves_the_writes_in_the_journal_and_serves_them(folder, monkeypatch, caplog):
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    with LiveModel(folder) as live:
+        live.add([NewDocument("a cat sleeps", "cat")])
+    with monkeypatch.context() as patch:
+        patch.setattr("treewass.serve.live_model.save_contents", full)
+        with _opened(folder) as live:
+            assert len(live.current().index) == 16
+            assert live.n_records == 1
+    assert "1 writes stay in the journal, which could not be folded: [Errno 28] No space left" in caplog.text
+    with _opened(folder) as live:
+        assert (len(live.current().index), live.n_records) == (16, 0)
 
 
 def serve_and(folder, action, workers=1):

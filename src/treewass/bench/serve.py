@@ -30,6 +30,7 @@ _LEARNED_FROM = 5_000  # documents; the others are added
 _ROUNDS = 3
 _NEIGHBORS = 10
 _SECONDS = 20  # the longest that one client of one round may take
+_STOP_SECONDS = 60
 _PROTOCOL = (
     "generated topical documents of 40 words, 20 000 words, 8 classes, seed 0; 10 neighbours; one text a request; "
     "in-process is DocumentModel.search in one thread; clients are threads of one process, each with a connection of "
@@ -142,9 +143,15 @@ def _service(folder: Path, workers: int) -> Iterator[tuple[str, int]]:
         yield address
     finally:
         process.terminate()
-        process.wait(60)
-        if process.stdout:
-            process.stdout.close()
+        try:
+            process.wait(_STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            raise
+        finally:
+            if process.stdout:
+                process.stdout.close()
 
 
 def _load(address: tuple[str, int], bodies: Sequence[tuple[str, bytes]], clients: int) -> _Round:

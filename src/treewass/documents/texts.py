@@ -41,8 +41,8 @@ class Texts(Sequence[str]):
     >>> texts = Texts.of(["naïve", "", "cats"])
     >>> texts[0], texts[-1], len(texts)
     ('naïve', 'cats', 3)
-    >>> list(texts.taken([2, 1]))
-    ['cats', '']
+    >>> list(texts.kept(np.array([False, True, True])))
+    ['', 'cats']
     """
 
     def __init__(self, content: NDArray[np.uint8], bounds: NDArray[np.int64]) -> None:
@@ -77,9 +77,12 @@ class Texts(Sequence[str]):
     def __iter__(self) -> Iterator[str]:
         return (self[place] for place in range(len(self)))
 
-    def taken(self, places: Iterable[int]) -> Texts:
-        """Return the texts at some places, in that order."""
-        return Texts.of(self[int(place)] for place in places)
+    def kept(self, mask: NDArray[np.bool_]) -> Texts:
+        """Return the texts for which a mask of shape (n_texts,) holds, in their order."""
+        lengths = np.diff(self.bounds)
+        bounds = np.zeros(np.count_nonzero(mask) + 1, dtype=np.int64)
+        np.cumsum(lengths[mask], out=bounds[1:])
+        return Texts(self.content[np.repeat(mask, lengths)], bounds)
 
     def joined(self, others: Iterable[str]) -> Texts:
         """Return these texts and others after them."""

@@ -51,8 +51,8 @@ class Documents:
 
     def without(self, ids: NDArray[np.int64]) -> Documents:
         """Return the others."""
-        kept = np.flatnonzero(~np.isin(self.ids, ids))
-        texts, titles = (None if column is None else column.taken(kept) for column in (self.texts, self.titles))
+        kept = ~np.isin(self.ids, ids)
+        texts, titles = (None if column is None else column.kept(kept) for column in (self.texts, self.titles))
         return Documents(self.ids[kept], self.codes[kept], texts, titles)
 
     def joined(

@@ -32,7 +32,7 @@ from treewass.serve.schemas import (
     Share,
     Word,
 )
-from treewass.serve.settings import MOST_BYTES, MOST_CHARACTERS, MOST_NEIGHBORS, MOST_TEXTS, Settings
+from treewass.serve.settings import MOST_BYTES, MOST_CHARACTERS, MOST_HIGHLIGHTS, MOST_NEIGHBORS, MOST_TEXTS, Settings
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -59,7 +59,7 @@ def search_texts(held: Contents, texts: Sequence[str], k: int, highlight: bool) 
     texts : sequence of str
     k : int
     highlight : bool
-        Whether to mark the words that bring each document near.
+        Whether to mark the words that bring each of the nearest `MOST_HIGHLIGHTS` documents near.
 
     Returns
     -------
@@ -72,7 +72,7 @@ def search_texts(held: Contents, texts: Sequence[str], k: int, highlight: bool) 
         found = find_neighbors(held, text, k, compiled=True) if known else []
         results.append(SearchResult(known=known, neighbors=[_neighbor(neighbor) for neighbor in found]))
         if highlight and found:
-            _highlight(held, held.counter.count([text]), results[-1].neighbors)
+            _highlight(held, held.counter.count([text]), results[-1].neighbors[:MOST_HIGHLIGHTS])
     return results
 
 
@@ -183,5 +183,6 @@ def describe_model(held: Contents, settings: Settings) -> ModelView:
             "characters": MOST_CHARACTERS,
             "texts": MOST_TEXTS,
             "neighbors": MOST_NEIGHBORS,
+            "highlights": MOST_HIGHLIGHTS,
         },
     )

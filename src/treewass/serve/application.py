@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
-from functools import partial
 from importlib.resources import files
 from pathlib import PurePath
 from typing import Any
@@ -20,7 +19,7 @@ from starlette.exceptions import HTTPException
 import treewass
 from treewass.serve.endpoints import add_endpoints
 from treewass.serve.guards import Guard
-from treewass.serve.journal import DamagedJournalError
+from treewass.serve.journal import DamagedJournalError, FailedDiskError
 from treewass.serve.live_model import LiveModel
 from treewass.serve.request_log import RequestLog
 from treewass.serve.settings import Settings
@@ -68,6 +67,7 @@ def create_app(live: LiveModel, settings: Settings | None = None) -> RequestLog:
     api.add_exception_handler(RequestValidationError, _explain_validation)
     api.add_exception_handler(HTTPException, _explain_refusal)
     api.add_exception_handler(DamagedJournalError, _explain_damage)
+    api.add_exception_handler(FailedDiskError, _explain_failed_disk)
     api.add_exception_handler(Exception, _explain_failure)
     return log
 
@@ -85,23 +85,30 @@ def _add_pages(api: FastAPI) -> None:
         kind = _TYPES.get(PurePath(entry.name).suffix)
         if kind is not None:
             paths = {"index.html": "/", "reference.html": "/docs"}
-            answer = partial(_page, entry.read_bytes(), kind)
             api.add_api_route(
-                paths.get(entry.name, f"/{entry.name}"), answer, methods=["GET", "HEAD"], include_in_schema=False
+                paths.get(entry.name, f"/{entry.name}"),
+                _page(entry.read_bytes(), kind),
+                methods=["GET", "HEAD"],
+                include_in_schema=False,
             )
 
 
 def _add_description(api: FastAPI) -> None:
     """Serve the OpenAPI description, which FastAPI makes once."""
 
-    def describe() -> Response:
+    async def describe() -> Response:
         return JSONResponse(api.openapi())
 
     api.add_api_route("/openapi.json", describe, methods=["GET", "HEAD"], include_in_schema=False)
 
 
-def _page(content: bytes, kind: str) -> Response:
-    return Response(content, media_type=kind)
+def _page(content: bytes, kind: str) -> Callable[[], Coroutine[Any, Any, Response]]:
+    """Make what answers with a file; it waits for no thread, so that a busy service still shows its page."""
+
+    async def answer() -> Response:
+        return Response(content, media_type=kind)
+
+    return answer
 
 
 def _explain_validation(_: Request, error: Exception) -> JSONResponse:
@@ -130,6 +137,10 @@ def _explain_damage(_: Request, error: Exception) -> JSONResponse:
     _LOGGER.error("%s", error)
     sentence = "The journal of writes is damaged, and nothing is written any more; the service's log says where."
     return JSONResponse({"detail": sentence}, 500)
+
+
+def _explain_failed_disk(_: Request, error: Exception) -> JSONResponse:
+    return JSONResponse({"detail": getattr(error, "strerror", "")}, 503)
 
 
 def _explain_failure(_: Request, __: Exception) -> JSONResponse:

@@ -22,7 +22,7 @@ from treewass.serve.answers import (
     search_texts,
     show_document,
 )
-from treewass.serve.journal import DamagedJournalError, UncertainWriteError
+from treewass.serve.journal import DamagedJournalError, FailedDiskError, UncertainWriteError
 from treewass.serve.live_model import KeyUsedError, LiveModel, NewDocument, UnknownDocumentError
 from treewass.serve.schemas import (
     Added,
@@ -65,7 +65,7 @@ _REFUSED: _Responses = {
         (421, "Another name of the host."),
         (422, "A value is not what it should be."),
         (500, "Something is wrong with the service."),
-        (503, "Too busy, or the disk is full."),
+        (503, "Too busy, or the disk is full or has failed."),
     )
 }
 _NO_DOCUMENT: _Responses = {404: {"model": Problem, "description": "There is no such document."}}
@@ -74,7 +74,7 @@ _KEY_USED: _Responses = {409: {"model": Problem, "description": "The key was use
 
 
 def add_endpoints(api: FastAPI, live: LiveModel, settings: Settings, log: RequestLog) -> None:
-    """Add all endpoints, below ``/api``.
+    """Add all endpoints, below ``/api``; all but health take a thread of a pool.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def add_endpoints(api: FastAPI, live: LiveModel, settings: Settings, log: Reques
     api.include_router(writes)
 
     @api.get("/api/health", tags=["service"])
-    def health() -> Health:
+    async def health() -> Health:
         """Say that the service answers; needs no token."""
         return Health(status="ok", version=treewass.__version__)
 
@@ -221,7 +221,7 @@ def _add_writes(router: APIRouter, live: LiveModel) -> None:
         new = [NewDocument(d.text, d.label, d.title) for d in request.documents]
         try:
             ids, repeated = live.add(new, request.key)
-        except DamagedJournalError:
+        except (DamagedJournalError, FailedDiskError):
             raise  # it is not the request that is wrong
         except KeyUsedError as error:
             raise HTTPException(409, str(error)) from error
@@ -239,6 +239,8 @@ def _add_writes(router: APIRouter, live: LiveModel) -> None:
             live.remove([number])
         except UnknownDocumentError as error:
             raise HTTPException(404, f"There is no document {number}.") from error
+        except FailedDiskError:
+            raise
         except OSError as error:
             raise _disk_problem(error) from error
         return Removed(id=number)

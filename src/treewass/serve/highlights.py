@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
     from treewass.explain.pairs import Explanation
 
-__all__ = ["LONGEST_EXCERPT", "cut", "near_words", "pair_weights", "pieces", "top_words"]
+__all__ = ["cut", "near_words", "pair_weights", "pieces", "top_words"]
 
-LONGEST_EXCERPT = 600  # characters of a text in a list
+_LONGEST_EXCERPT = 600  # characters of a text in a list
 _MOST_WORDS = 8
 
 
@@ -123,7 +123,7 @@ def top_words(weights: Mapping[str, float], most: int = _MOST_WORDS) -> list[Wor
     return [Word(word=word, weight=weights[word]) for word in ordered]
 
 
-def cut(text: str | None, longest: int = LONGEST_EXCERPT) -> str | None:
+def cut(text: str | None, longest: int = _LONGEST_EXCERPT) -> str | None:
     """Cut a long text at a space.
 
     Examples

@@ -18,13 +18,21 @@ from pathlib import Path
 from typing import Any
 
 from treewass.saving import flush, temporary
+from treewass.serve.locks import lock_file, unlock_file
 
-__all__ = ["DamagedJournalError", "Journal", "Record", "UncertainWriteError", "lock_file", "unlock_file"]
+__all__ = [
+    "DamagedJournalError",
+    "FailedDiskError",
+    "Journal",
+    "Record",
+    "UncertainWriteError",
+]
 
 Record = dict[str, Any]
 _LOGGER = logging.getLogger("treewass.serve")
 _HEADER = b"treewass journal 1\n"
 _MARK = b"\xffTWR"  # begins a record; UTF-8 never holds its first byte
+_FAILED = "The disk failed to keep an earlier write: nothing more is written until the service is started again."
 _FRAME = struct.Struct("<4sII")  # the mark, then length and checksum of the JSON that follows
 
 
@@ -34,6 +42,10 @@ class DamagedJournalError(ValueError):
 
 class UncertainWriteError(OSError):
     """A write failed, and it is not known whether it is in the journal."""
+
+
+class FailedDiskError(OSError):
+    """The disk failed earlier: what is read from the journal may be in memory only, so it is not used any more."""
 
 
 class Journal:
@@ -66,6 +78,7 @@ class Journal:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._has_failed = False
         self._descriptor = os.open(path, os.O_RDWR | os.O_APPEND)
         if os.pread(self._descriptor, len(_HEADER), 0) != _HEADER:
             self.close()
@@ -80,7 +93,7 @@ class Journal:
         path : Path
             Replaced if it is there.
         first : dict
-            What JSON can hold.
+            What JSON can hold; ``base`` names the data that the writes follow.
         """
         with temporary(path.parent, "log") as new:
             new.write_bytes(_HEADER + _framed(first))
@@ -96,9 +109,17 @@ class Journal:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Let one process at a time append, or read what others have appended; threads see to themselves."""
+        """Let one process at a time append, or read what others have appended; threads see to themselves.
+
+        Raises
+        ------
+        FailedDiskError
+            If the disk has failed to keep what was written: a system may then report the next flush as a success.
+        """
         if self._descriptor < 0:
             raise OSError(errno.EBADF, "the journal is closed")
+        if self._has_failed:
+            raise FailedDiskError(errno.EIO, _FAILED)
         lock_file(self._descriptor)
         try:
             yield
@@ -122,7 +143,8 @@ class Journal:
         Raises
         ------
         DamagedJournalError
-            If a record that others follow is damaged, or the file ends before that place.
+            If a record that others follow is damaged, or the first one, which is never written in parts; or if the file
+            ends before that place.
         """
         parts, reached, stop = [], start, self.size
         if stop < start:
@@ -145,6 +167,11 @@ class Journal:
                 break
             records.append(json.loads(payload))
             place += _FRAME.size + len(payload)
+        if start == self.start and not (records and "base" in records[0]):
+            raise DamagedJournalError(
+                f"Expected the name of a model's data in the first record of {self.path.name}, but it is damaged. "
+                "Restore the file from a copy; to give up its writes, move it away."
+            )
         return records, start + place
 
     def append(self, record: Record) -> int:
@@ -163,10 +190,13 @@ class Journal:
         Raises
         ------
         OSError
-            If it cannot be written, on a full disk for instance; then the file is as it was.
+            If it cannot be written, on a full disk for instance, or if the file has been removed, so that nobody would
+            find what is written to it; then the file is as it was.
         UncertainWriteError
             If that cannot be said, since the file could not be cut either: the record may be read from it later.
         """
+        if os.fstat(self._descriptor).st_nlink == 0:
+            raise OSError(errno.ENOENT, "the journal was removed or replaced, start the service again")
         before = self.size
         data = memoryview(_framed(record))
         try:
@@ -175,7 +205,7 @@ class Journal:
             os.fsync(self._descriptor)
         except OSError as error:
             try:
-                os.ftruncate(self._descriptor, before)
+                self._cut(before)
             except OSError:
                 raise UncertainWriteError(error.errno, error.strerror) from error
             raise
@@ -186,18 +216,43 @@ class Journal:
         left = self.size - end
         if left > 0:
             _LOGGER.warning("%s: cut off %d bytes of a write that was never acknowledged", self.path.name, left)
-            os.ftruncate(self._descriptor, end)
-            os.fsync(self._descriptor)
+            self._cut(end)
 
     def sync(self) -> None:
         """Wait until all of the file is on the disk, whoever wrote it."""
-        os.fsync(self._descriptor)
+        with self._noting_failure():
+            os.fsync(self._descriptor)
+
+    def renew(self) -> None:
+        """Write all of the file again, byte for byte where it stands, and wait until it is on the disk.
+
+        What a service whose disk failed has left may be in memory only, and pass for written.
+        """
+        with self._noting_failure(), self.path.open("r+b") as file:
+            while part := file.read(1 << 26):
+                file.seek(-len(part), os.SEEK_CUR)
+                file.write(part)
+                file.flush()
+            os.fsync(file.fileno())
 
     def close(self) -> None:
         """Close the file; once is enough."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
+
+    def _cut(self, end: int) -> None:
+        with self._noting_failure():
+            os.ftruncate(self._descriptor, end)
+            os.fsync(self._descriptor)
+
+    @contextmanager
+    def _noting_failure(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            self._has_failed = True
+            raise FailedDiskError(error.errno, _FAILED) from error
 
     def _refuse_damage(self, data: bytes, place: int, start: int) -> None:
         """Tell a record that a crash cut short, which no other follows, from damage."""
@@ -223,34 +278,3 @@ def _payload(data: bytes, place: int) -> bytes | None:
     mark, length, checksum = _FRAME.unpack_from(data, place)
     payload = data[place + _FRAME.size : place + _FRAME.size + length]
     return payload if mark == _MARK and len(payload) == length and zlib.crc32(payload) == checksum else None
-
-
-def lock_file(descriptor: int, *, wait: bool = True, shared: bool = False) -> None:
-    """Lock an open file against other processes.
-
-    Parameters
-    ----------
-    descriptor : int
-        The open file.
-    wait : bool, default=True
-        Whether to wait for others; otherwise their lock is a BlockingIOError.
-    shared : bool, default=False
-        Whether others may hold it too, if they share it.
-
-    Raises
-    ------
-    ImportError
-        Where the system has no such locks.
-    """
-    try:
-        import fcntl
-    except ImportError as error:
-        raise ImportError("The service needs file locks as Linux and macOS have them; on Windows use WSL.") from error
-    fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | (0 if wait else fcntl.LOCK_NB))
-
-
-def unlock_file(descriptor: int) -> None:
-    """Give a lock of `lock_file` back."""
-    import fcntl
-
-    fcntl.flock(descriptor, fcntl.LOCK_UN)

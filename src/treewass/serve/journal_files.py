@@ -1,4 +1,4 @@
-"""The files of a service in a model's folder: one service at a time, its journal, and folding that into the model.
+"""The journals in a model's folder: which one the model's writes go to, and which one it holds already.
 
 A journal is named after the data that its writes follow. Folding saves the model with these writes, under a new name
 for its data, and notes in it which journal it holds; a crash at any moment leaves the writes in one of the two.
@@ -6,70 +6,27 @@ for its data, and notes in it which journal it holds; a crash at any moment leav
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from treewass.model.contents import Contents
 from treewass.model.files import data_name, load_contents
-from treewass.serve.journal import Journal, Record, lock_file
+from treewass.serve.journal import Journal, Record
 
-__all__ = ["FOLDED", "MOST_KEYS", "join_journal", "journal_path", "open_journal", "serving", "sharing"]
+__all__ = ["FOLDED", "MOST_KEYS", "join_journal", "journal_path", "open_journal"]
 
 _NAME = re.compile(r"journal-([0-9a-f]{32})\.log")
 FOLDED = "journal"  # where a model notes whose journal it holds
 MOST_KEYS = 10_000  # of writes that can be repeated safely
-_LOCK, _WORKERS_LOCK = ".service.lock", ".workers.lock"
 
 
-@contextmanager
-def serving(folder: Path) -> Iterator[None]:
-    """Be the one service of a model.
-
-    Parameters
-    ----------
-    folder : Path
-        The model's folder.
-
-    Raises
-    ------
-    ValueError
-        If another service runs on it.
-    """
-    if not folder.is_dir():
-        raise ValueError(f"Expected the folder of a model, but there is none at {folder}; check the path.")
-    with _open_lock(folder / _LOCK) as descriptor:
-        try:
-            lock_file(descriptor, wait=False)
-        except BlockingIOError:
-            raise ValueError(
-                f"Another service runs on the model in {folder}, or a LiveModel has it open. Stop it first, or give "
-                "one service several workers."
-            ) from None
-        with _open_lock(folder / _WORKERS_LOCK) as workers:
-            lock_file(workers)  # workers whose service was killed end within seconds
-        yield
-
-
-@contextmanager
-def sharing(folder: Path) -> Iterator[None]:
-    """Be one of the workers of a service."""
-    with _open_lock(folder / _WORKERS_LOCK) as descriptor:
-        lock_file(descriptor, shared=True)
-        yield
-
-
-def open_journal(folder: Path, n_jobs: int | None = None) -> tuple[Journal, Contents, str]:
+def open_journal(folder: Path) -> tuple[Journal, Contents, str]:
     """Load a model and open the journal of writes that follow it, made if there is none; only under `serving`.
 
     Parameters
     ----------
     folder : Path
         The model's folder.
-    n_jobs : int, optional
-        Threads for batches of queries.
 
     Returns
     -------
@@ -84,7 +41,7 @@ def open_journal(folder: Path, n_jobs: int | None = None) -> tuple[Journal, Cont
     ValueError
         If there is no sound model, or a journal with writes to a model that has been replaced.
     """
-    base, held = _load(folder, n_jobs)
+    base, held = _load(folder)
     path = journal_path(folder, base)
     others = [entry for entry in sorted(folder.iterdir()) if _NAME.fullmatch(entry.name) and entry != path]
     keys: list[list[object]] = []
@@ -103,7 +60,7 @@ def open_journal(folder: Path, n_jobs: int | None = None) -> tuple[Journal, Cont
     return journal, held, base
 
 
-def join_journal(folder: Path, base: str, n_jobs: int | None = None) -> tuple[Journal, Contents]:
+def join_journal(folder: Path, base: str) -> tuple[Journal, Contents]:
     """Load the model that a service serves and open the journal that the service made; no file is made or removed.
 
     Parameters
@@ -112,8 +69,6 @@ def join_journal(folder: Path, base: str, n_jobs: int | None = None) -> tuple[Jo
         The model's folder.
     base : str
         The name of the model's data when the service started.
-    n_jobs : int, optional
-        Threads for batches of queries.
 
     Returns
     -------
@@ -126,7 +81,7 @@ def join_journal(folder: Path, base: str, n_jobs: int | None = None) -> tuple[Jo
     ValueError
         If the model has been replaced since.
     """
-    found, held = _load(folder, n_jobs)
+    found, held = _load(folder)
     if found != base:
         raise ValueError(
             f"Expected the model in {folder} as it was when its service started, but it has been replaced since. Its "
@@ -140,11 +95,11 @@ def journal_path(folder: Path, base: str) -> Path:
     return folder / f"journal-{base.removeprefix('data-')}.log"
 
 
-def _load(folder: Path, n_jobs: int | None) -> tuple[str, Contents]:
+def _load(folder: Path) -> tuple[str, Contents]:
     """Load a model and the name of its data, which another process may be replacing."""
     while True:
         base = data_name(folder)
-        held = load_contents(folder, n_jobs=n_jobs)
+        held = load_contents(folder)
         if data_name(folder) == base:
             return base, held
 
@@ -160,13 +115,4 @@ def _records(path: Path) -> list[Record]:
 def _keys(records: list[Record]) -> list[list[object]]:
     """Collect the keys of a journal's writes, and of those before them."""
     own = [[record["key"], record["digest"], record["ids"]] for record in records if record.get("key") is not None]
-    return [*records[0]["keys"], *own][-MOST_KEYS:]
-
-
-@contextmanager
-def _open_lock(path: Path) -> Iterator[int]:
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
+    return [*records[0].get("keys", ()), *own][-MOST_KEYS:]

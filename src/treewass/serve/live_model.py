@@ -17,7 +17,8 @@ from treewass.model.fitting import with_documents, without_documents
 from treewass.model.inputs import check_labels
 from treewass.search.snapshots import as_ids
 from treewass.serve.journal import DamagedJournalError, Journal, Record
-from treewass.serve.journal_files import FOLDED, MOST_KEYS, join_journal, journal_path, open_journal, serving
+from treewass.serve.journal_files import FOLDED, MOST_KEYS, join_journal, journal_path, open_journal
+from treewass.serve.locks import serving
 
 __all__ = ["KeyUsedError", "LiveModel", "NewDocument", "UnknownDocumentError", "fold_journal"]
 
@@ -62,8 +63,6 @@ class LiveModel:
     base : str, optional
         For a worker: the `base` of the live model whose process runs the service. It holds the lock and has made the
         journal; a worker makes and removes no file.
-    n_jobs : int, optional
-        Threads for batches of queries.
 
     Raises
     ------
@@ -81,7 +80,7 @@ class LiveModel:
     ([2], False)
     """
 
-    def __init__(self, folder: str | Path, *, base: str | None = None, n_jobs: int | None = None) -> None:
+    def __init__(self, folder: str | Path, *, base: str | None = None) -> None:
         self._folder = Path(folder)
         self._is_worker = base is not None
         self._changing = threading.Lock()
@@ -91,12 +90,13 @@ class LiveModel:
         with ExitStack() as opened:
             if base is None:
                 opened.enter_context(serving(self._folder))
-                self._journal, self._held, self.base = open_journal(self._folder, n_jobs)
+                self._journal, self._held, self.base = open_journal(self._folder)
             else:
-                self._journal, self._held = join_journal(self._folder, base, n_jobs)
+                self._journal, self._held = join_journal(self._folder, base)
                 self.base = base
             opened.callback(self._journal.close)
             with self._journal.locked():
+                self._journal.renew()
                 self._follow()
             self._opened = opened.pop_all()
 
@@ -118,6 +118,8 @@ class LiveModel:
         ------
         DamagedJournalError
             If the journal does not hold what was written to it; so do `add`, `remove` and `fold`.
+        FailedDiskError
+            If the disk failed during an earlier write and the journal holds more than is known; then the others, too.
         """
         if self._journal.size != self._read_to:
             with self._changing, self._journal.locked():
@@ -215,7 +217,7 @@ class LiveModel:
                 new = save_contents(self._folder, self._held.changed(about=about), replaces=self.base)
                 keys = [[key, digest, ids] for key, (digest, ids) in self._keys.items()]
                 Journal.create(journal_path(self._folder, new), {"base": new, "keys": keys}).close()
-                self._journal.path.unlink()
+                self._journal.path.unlink(missing_ok=True)
             return self.n_records
 
     def close(self) -> None:
@@ -225,15 +227,13 @@ class LiveModel:
 
     def _write(self, record: Record, held: Contents) -> None:
         """Append a record, then show what it changed."""
-        self._read_to = self._journal.append(record)
+        end = self._journal.append(record)
         self.n_records += 1
         self._remember(record)
-        self._held = held
+        self._held, self._read_to = held, end  # in this order: who reads meanwhile compares the second with the file
 
     def _follow(self) -> None:
         """Apply what the journal holds beyond what is known, once it is on the disk; cut off what a crash left."""
-        if self._journal.size == self._read_to:
-            return
         records, end = self._journal.read(self._read_to)
         self._journal.cut(end)
         if records:  # who wrote them may have been killed before they were on the disk

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from treewass.exceptions import EmptyDocumentWarning
 from treewass.extras import require
-from treewass.serve.journal_files import sharing
 from treewass.serve.live_model import LiveModel
+from treewass.serve.locks import sharing
 from treewass.serve.settings import Settings
 
 if TYPE_CHECKING:
@@ -93,10 +93,13 @@ def run_service(
 
 
 def _opened(folder: Path) -> LiveModel:
-    """Open a model, with the writes of a service that was killed in its own files."""
+    """Open a model, with the writes of a service that was killed in its own files, or in its journal on a full disk."""
     live = LiveModel(folder)
     if live.n_records:
-        live.fold()
+        try:
+            live.fold()
+        except OSError as error:
+            _LOGGER.error("%d writes stay in the journal, which could not be folded: %s", live.n_records, error)
         live = LiveModel(folder)
     return live
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import BaseModel, Field, StrictInt, StrictStr
+from pydantic import BaseModel, Field, StrictInt, StrictStr, model_validator
+from pydantic_core import PydanticCustomError
 
-from treewass.serve.settings import MOST_CHARACTERS, MOST_NEIGHBORS, MOST_TEXTS
+from treewass.serve.settings import MOST_CHARACTERS, MOST_HIGHLIGHTS, MOST_NEIGHBORS, MOST_TEXTS
 
 __all__ = [
     "Added",
@@ -39,6 +40,7 @@ __all__ = [
     "Word",
 ]
 
+_LONGEST_NAME = 50  # characters of an unknown name in a message
 Number = Annotated[StrictInt, Field(ge=-(2**63), lt=2**63)]
 Label = Annotated[StrictStr, Field(max_length=1000)] | Number
 Text = Annotated[StrictStr, Field(max_length=MOST_CHARACTERS)]
@@ -48,6 +50,18 @@ Texts = Annotated[list[Text], Field(min_length=1, max_length=MOST_TEXTS)]
 class _Request(BaseModel):
     model_config = {"extra": "forbid", "strict": True}
 
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_unknown_names(cls, values: Any) -> Any:
+        """Refuse the first name that is none of the fields; an error for each could be hundreds of thousands."""
+        names = values if isinstance(values, dict) else ()
+        unknown = next((name for name in names if name not in cls.model_fields), None)
+        if unknown is not None:
+            shown = unknown[:_LONGEST_NAME].encode("utf-8", "replace").decode()
+            known = ", ".join(cls.model_fields)
+            raise PydanticCustomError("unknown_name", "Expected {known}, got {shown}", {"known": known, "shown": shown})
+        return values
+
 
 class SearchRequest(_Request):
     """Texts to find the nearest documents of."""
@@ -55,7 +69,11 @@ class SearchRequest(_Request):
     texts: Texts
     k: Annotated[int, Field(ge=1, le=MOST_NEIGHBORS, description="Documents to find for each text.")] = 10
     highlight: Annotated[
-        bool, Field(description="Whether to mark the words that bring each document near; with one text only.")
+        bool,
+        Field(
+            description="Whether to mark the words that bring each document near, in the nearest "
+            f"{MOST_HIGHLIGHTS}; with one text only."
+        ),
     ] = False
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 __all__ = [
     "MOST_BYTES",
     "MOST_CHARACTERS",
+    "MOST_HIGHLIGHTS",
     "MOST_NEIGHBORS",
     "MOST_TEXTS",
     "Settings",
@@ -16,6 +17,7 @@ __all__ = [
 
 MOST_BYTES = 4_000_000  # of a request's body
 MOST_CHARACTERS = 200_000  # of a text
+MOST_HIGHLIGHTS = 10  # of a search, the neighbours; each needs a plan, which long texts make slow
 MOST_NEIGHBORS = 100  # of a search, the k
 MOST_TEXTS = 100  # of a request
 _SHORTEST_TOKEN = 16

@@ -34,7 +34,7 @@ export async function attempt(action) {
 function show() {
   stop();
   const [, name, ...rest] = location.hash.split("/");
-  const current = name in views ? name : "search";
+  const current = Object.hasOwn(views, name) ? name : "search";
   for (const view of Object.keys(views)) find(`view-${view}`).hidden = view !== current;
   for (const link of document.querySelectorAll("header nav a")) {
     if (link.getAttribute("href") === `#/${current}`) link.setAttribute("aria-current", "page");

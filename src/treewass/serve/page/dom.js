@@ -6,9 +6,7 @@ export function make(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
     if (name === "style") for (const [key, item] of Object.entries(value)) element.style.setProperty(key, item);
-    else if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else if (name in element && name !== "list") element[name] = value;
-    else element.setAttribute(name, value);
+    else element[name] = value;
   }
   element.append(...children.filter((child) => child !== null));
   return element;

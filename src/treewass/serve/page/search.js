@@ -6,6 +6,7 @@ import { badge, compareLink, find, heading, make, marked } from "./dom.js";
 
 const PAUSE = 120; // milliseconds without a key before the service is asked
 let timer = 0;
+let answered = ""; // the query whose results are shown
 
 export function startSearch() {
   find("query").addEventListener("input", () => {
@@ -14,7 +15,7 @@ export function startSearch() {
   });
   find("query").addEventListener("keydown", (event) => {
     if (event.key === "ArrowDown") move(event, 0);
-    if (event.key === "Enter") find("results").querySelector("a")?.click();
+    if (event.key === "Enter" && find("query").value.trim() === answered) find("results").querySelector("a")?.click();
   });
   find("results").addEventListener("keydown", (event) => {
     const links = [...find("results").querySelectorAll("h2 a")];
@@ -42,6 +43,7 @@ function search() {
   stop();
   const query = find("query").value.trim();
   if (!query) {
+    answered = "";
     find("results").replaceChildren();
     find("search-status").textContent = "";
     return undefined;
@@ -53,6 +55,7 @@ async function answer(query) {
   const began = performance.now();
   const { results } = await askLatest("search", { texts: [query], k: 10, highlight: true });
   const [{ known, neighbors }] = results;
+  answered = query;
   const milliseconds = Math.round(performance.now() - began);
   find("search-status").textContent = known
     ? `The ${neighbors.length} nearest documents, in ${milliseconds} ms`
