@@ -243,7 +243,7 @@ METHODS: dict[str, Method] = {
         "Spärck Jones 1972",
     ),
     "tfidf-distance": Method(
-        "TF-IDF, L1, distance vote",
+        "TF-IDF, L1, calibrated vote",
         "tree metric",
         _CALIBRATED,
         "TreeWassersteinClassifier('tfidf')",

@@ -76,3 +76,9 @@ def test_the_command_measures_what_is_missing_and_writes_the_page(folder, tmp_pa
     again = (output / "accuracy.jsonl").read_text().splitlines()
     assert json.loads(again[-1])["case"] == json.loads(rows[2])["case"]
     assert json.loads(again[-1])["measures"]["error_percent"] == json.loads(rows[2])["measures"]["error_percent"]
+
+
+def test_a_folder_without_rows_has_no_page(tmp_path):
+    result = CliRunner().invoke(app, ["bench", "page", "--output", str(tmp_path / "none")])
+    assert "found none" in str(result.exception)
+    assert not (tmp_path / "none").exists()

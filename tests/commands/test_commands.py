@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from tests.model.conftest import LABELS, TEXTS
 from treewass import DocumentModel, EmptyDocumentWarning, cli
 from treewass.commands import predict
+from treewass.serve.locks import serving
 
 runner = CliRunner()
 PROGRAM = Path(sysconfig.get_path("scripts"), "treewass.exe" if os.name == "nt" else "treewass")
@@ -202,6 +203,8 @@ def test_errors_are_one_sentence(model, data, tmp_path, monkeypatch, capsys):
         (("fit", data, "-o", tmp_path / "m", "--learner", "forest"), "Expected learner as one of profile, stw"),
         (("fit", data, "-o", data.parent), "holds other files"),
         (("fit", data, "-o", data), "is a file"),
+        (("fit", data, "-o", data / "model"), "is a file"),
+        (("explain", model, "id:abc"), "such as id:17, got 'id:abc'"),
         (("explain", model, "id:999"), "got 999"),
         (("predict", model, tmp_path), "expected documents, found none"),
     ]:
@@ -214,6 +217,15 @@ def test_errors_are_one_sentence(model, data, tmp_path, monkeypatch, capsys):
         assert printed.err.startswith("treewass: ")
         assert printed.err.count("\n") == 1
         assert printed.out == ""
+
+
+def test_a_served_model_is_not_replaced_and_another_only_with_a_word(data, tmp_path):
+    target = tmp_path / "model"
+    quick = ("fit", data, "-o", target, "--test-size", 0)
+    assert "replaced" not in program(*quick).stderr
+    assert "will be replaced" in program(*quick).stderr
+    with serving(target):
+        assert "Another service runs" in program(*quick, code=1).stderr
 
 
 def test_a_reader_that_leaves_is_no_error_to_shout_about(model, tmp_path):

@@ -1,7 +1,7 @@
 import pytest
 from pydantic import ValidationError
 
-from treewass.serve.schemas import NewDocuments, SearchRequest
+from treewass.serve.schemas import ExplainRequest, NewDocuments, SearchRequest
 
 UNKNOWN = {f"name {number}": 1 for number in range(1000)}
 
@@ -20,3 +20,9 @@ def test_unknown_names_within_documents_are_one_error_a_document():
 
 def test_a_description_still_says_that_no_other_names_are_taken():
     assert SearchRequest.model_json_schema()["additionalProperties"] is False
+
+
+def test_an_id_in_words_is_refused():
+    assert ExplainRequest.model_validate({"first": "a cat", "second": 17}).second == 17
+    with pytest.raises(ValidationError, match="Expected an id as a number"):
+        ExplainRequest.model_validate({"first": "a cat", "second": "id:17"})

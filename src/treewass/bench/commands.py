@@ -41,7 +41,10 @@ def all_command(
     data: Annotated[str | None, typer.Option(help="Folder of the text sets; TREEWASS_DATA by default.")] = None,
     output: Annotated[str, typer.Option(help="Folder of rows: what it holds is not measured again.")] = "benchmarks",
     quick: Annotated[bool, typer.Option("--quick", help="Small sets, first splits: under ten minutes.")] = False,
-    only: Annotated[str | None, typer.Option(help="Some benchmarks, with commas, such as accuracy,depth.")] = None,
+    only: Annotated[
+        str | None,
+        typer.Option(help="Some, with commas: statistics, synthetic, accuracy, duplicates, depth, ablation, time."),
+    ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Processes for what is not a time.")] = 2,
     page: Annotated[str | None, typer.Option(help="The page to write; results.md in the folder of rows.")] = None,
     readme: Annotated[str | None, typer.Option(help="A file whose short table is renewed too.")] = None,
@@ -75,6 +78,8 @@ def page_command(
     from treewass.bench.results.page import write_page, write_short_table
 
     rows = Path(output)
+    if not any(rows.glob("*.jsonl")):
+        raise ValueError(f"Expected files of rows in {rows}, found none. Measure with treewass bench all first.")
     written = write_page(rows, Path(page) if page else rows / "results.md")
     _say(f"The tables and figures are in {written}.")
     if readme is not None:

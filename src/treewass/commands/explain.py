@@ -62,6 +62,8 @@ def explain_command(
 def _document(model: DocumentModel, argument: str) -> str | int:
     """Turn an argument into an id or a text."""
     match = _ID.fullmatch(argument)
+    if match is None and argument.startswith("id:") and " " not in argument:
+        raise ValueError(f"Expected id: and the number of a document, such as id:17, got {argument!r}.")
     if match is None:
         return read_text(argument)
     model.neighbor(int(match[1]))

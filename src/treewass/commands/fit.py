@@ -57,6 +57,7 @@ def fit_command(
 
     target = Path(output).expanduser()
     check_target(target)  # before an hour of learning, not after
+    _check_served(target)
     corpus = read_data(data, text=text, label=label, format=format, encoding=encoding)
     model = DocumentModel(
         learner=learner, n_neighbors=neighbors, keep_texts=keep_texts, random_state=seed, verbose=sys.stderr.isatty()
@@ -67,6 +68,18 @@ def fit_command(
         print_json(_summary(model, str(target), evaluation, seconds))
     else:
         _show(model, output, evaluation, seconds)
+
+
+def _check_served(target: Path) -> None:
+    """Refuse to replace a model that a service holds; say it if one is replaced."""
+    if not (target / "manifest.json").exists():
+        return
+    if (target / ".service.lock").exists():
+        from treewass.serve.locks import serving
+
+        with serving(target):
+            pass
+    typer.echo(f"The model in {target} will be replaced.", err=True)
 
 
 def fit_corpus(model: DocumentModel, corpus: Corpus, test_size: float, seed: int) -> tuple[Evaluation | None, float]:

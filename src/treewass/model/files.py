@@ -152,6 +152,9 @@ def check_target(path: Path) -> None:
     if path.exists() and not path.is_dir():
         raise ValueError(f"Expected a folder to write a model to, but {path} is a file.")
     if not path.exists():
+        above = next(folder for folder in path.absolute().parents if folder.exists())
+        if not above.is_dir():
+            raise ValueError(f"Expected a folder to write a model to, but {above} is a file: there is none at {path}.")
         return
     names = {file.name for file in path.iterdir()}
     if _MANIFEST in names:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any
 
-from pydantic import BaseModel, Field, StrictInt, StrictStr, model_validator
+from pydantic import BaseModel, Field, StrictInt, StrictStr, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from treewass.serve.settings import MOST_CHARACTERS, MOST_HIGHLIGHTS, MOST_NEIGHBORS, MOST_TEXTS
@@ -39,6 +40,8 @@ __all__ = [
     "Share",
     "Word",
 ]
+
+_WRITTEN_ID = re.compile(r"id:\d+")
 
 _LONGEST_NAME = 50  # characters of an unknown name in a message
 Number = Annotated[StrictInt, Field(ge=-(2**63), lt=2**63)]
@@ -89,8 +92,15 @@ class PredictRequest(_Request):
 class ExplainRequest(_Request):
     """Two documents: texts, or ids of documents that the service holds."""
 
-    first: Text | Number
-    second: Text | Number
+    first: Annotated[Text | Number, Field(description="A text, or the id of a document as a number.")]
+    second: Annotated[Text | Number, Field(description="A text, or the id of a document as a number.")]
+
+    @field_validator("first", "second")
+    @classmethod
+    def _no_written_id(cls, value: str | int) -> str | int:
+        if isinstance(value, str) and _WRITTEN_ID.fullmatch(value):
+            raise PydanticCustomError("written_id", "Expected an id as a number, such as 17, got a text such as id:17.")
+        return value
 
 
 class NewDocumentView(_Request):

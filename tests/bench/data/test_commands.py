@@ -107,7 +107,7 @@ def test_options_that_do_not_go_together(tmp_path, fails):
 
 
 def zipped(text):
-    return gzip.compress(text.encode())
+    return gzip.compress(text.encode(), mtime=0)  # the bytes are names of tests
 
 
 ROWS = '{"text": "a cat", "label": "c", "split": "train"}\n{"text": "a dog", "label": "d", "split": "test"}\n'
@@ -123,6 +123,7 @@ ROWS = '{"text": "a cat", "label": "c", "split": "train"}\n{"text": "a dog", "la
         (zipped(ROWS + '{"text": "a cow"}\n'), "line 3: no field 'label'"),
         (b"", "it is empty"),
     ],
+    ids=["cut short", "no gzip", "broken line", "no label", "empty"],
 )
 def test_broken_sets_give_no_traceback(tmp_path, fails, command, content, message):
     (tmp_path / "stop_words.txt").write_text("a\n")

@@ -152,11 +152,13 @@ def _report(path: Path, corpus: Corpus, n_splits: int) -> None:
 
 def _verdict(name: Value, found: Mapping[str, Value]) -> str:
     """Say in a line how a set compares with what is published."""
-    words, mean = (_beside(found[field], found[f"paper_{field}"]) for field in ("dimension", "words_a_document"))
+    words, mean = _beside(found["dimension"], found["paper_dimension"]), _shown(found["words_a_document"])
     with_vector = ""
-    if found["dimension_with_vector"] is not None:
-        dimension, mean_with_vector = found["dimension_with_vector"], found["words_a_document_with_vector"]
-        with_vector = f"; with a vector {dimension} words, {_shown(mean_with_vector)} a document"
+    if found["dimension_with_vector"] is None:
+        mean = _beside(found["words_a_document"], found["paper_words_a_document"])
+    else:
+        own = _beside(found["words_a_document_with_vector"], found["paper_words_a_document"])
+        with_vector = f"; with a vector {found['dimension_with_vector']} words, {own} a document"
     return (
         f"{name}: {found['verdict']}. {found['documents']} documents, {found['classes']} classes, "
         f"{found['train']} train, {found['test']} test, splits: {found['splits']}; "

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treewass.bench.accuracy_measures import PROTOCOL
 from treewass.bench.datasets import PAPER_SETS
 from treewass.bench.results.drawing import BLUE, GREEN, ORANGE, panels, save_figure
 from treewass.bench.results.layout import figure, mean_figure, table
@@ -94,6 +95,7 @@ def summarise(rows: Iterable[Row]) -> dict[tuple[str, str], Summary]:
         own = [row for row in mixed if "test_documents" not in row.case] or mixed
         errors = tuple(float(str(row.measures["error_percent"])) for row in own)
         means = {measure: _mean(own, measure) for measure in own[-1].measures}
+        means["peak_megabytes"] = _mean([row for row in own if row.protocol == PROTOCOL], "peak_megabytes")
         drawn = own[0].case.get("test_documents")
         few = len({row.case["split"] for row in own}) < SPLITS.get(name, 1)
         found[name, method] = Summary(errors, means, few, None if drawn is None else int(drawn))
