@@ -11,7 +11,7 @@ import numpy as np
 
 from treewass.bench.accuracy_measures import PROTOCOL, measure
 from treewass.bench.cells import Cell, Report, run_cells
-from treewass.bench.datasets import PAPER_SETS, Split, TextSet, load_set
+from treewass.bench.datasets import PAPER_SETS, Split, TextSet, load_set, load_split
 from treewass.bench.row_files import RowFiles
 from treewass.bench.rows import Row, Value
 from treewass.methods import DEFAULT_METHODS, METHODS
@@ -100,7 +100,7 @@ def accuracy_cells(
 
 
 def _measured(name: str, number: int, method: str, data: str | None, test_documents: int | None) -> dict[str, Value]:
-    split = _split(name, number, data)
+    split = _docstrings().split(number) if name == "docstrings" else load_split(name, number, data)
     return measure(method, split if test_documents is None else _some(split, test_documents), data)
 
 
@@ -108,11 +108,6 @@ def _measured(name: str, number: int, method: str, data: str | None, test_docume
 def _text_set(name: str, data: str | None) -> TextSet:
     """Load a set once for its cells, as they follow each other."""
     return _docstrings() if name == "docstrings" else load_set(name, data)
-
-
-@lru_cache(maxsize=2)
-def _split(name: str, number: int, data: str | None) -> Split:
-    return _text_set(name, data).split(number)
 
 
 def _some(split: Split, n_documents: int) -> Split:
@@ -151,6 +146,7 @@ def mean_rows(rows: Iterable[Row]) -> list[Row]:
     return means
 
 
+@lru_cache(maxsize=1)
 def _docstrings() -> TextSet:
     """Make splits of the built-in corpus, seven of ten documents for training."""
     from treewass.documents.docstrings import load_docstrings

@@ -8,16 +8,14 @@ import numpy as np
 
 from treewass.bench.accuracy import mean_rows
 from treewass.bench.datasets import PAPER_SETS
+from treewass.bench.results.published import PUBLISHED_ERRORS
 from treewass.bench.rows import Row, Value
 from treewass.methods import METHODS
 
-__all__ = ["PUBLISHED_STW", "PUBLISHED_SWMD", "accuracy_markdown"]
+__all__ = ["accuracy_markdown"]
 
 Measures = Mapping[str, Value]
 
-# kNN test error in per cent, as Huang et al. 2016 published it and the paper repeats it
-PUBLISHED_SWMD = dict(zip(PAPER_SETS, (27.5, 5.8, 3.2, 2.1, 34.3, 3.2), strict=True))
-PUBLISHED_STW = dict(zip(PAPER_SETS, (28.9, 10.1, 4.4, 3.4, 40.2, 4.4), strict=True))
 _SHOWN = ("tfidf", "stw", "stw-default", "stw-lars", "profile-fallback", "profile", "svm", "logistic")
 _MEASURES = {"log_loss": "log-loss", "calibration_error": "calibration error, 15 bins", "macro_f1": "macro-F1"}
 
@@ -50,8 +48,8 @@ def accuracy_markdown(rows: Iterable[Row], methods: Sequence[str] = _SHOWN) -> s
     lines = _header("test error in %", sets)
     for method in methods:
         lines.append(_line(METHODS[method].title, [_error(cells.get((name, method))) for name in sets]))
-    lines.append(_line("published STW", [_shown(PUBLISHED_STW.get(name), ".1f") for name in sets]))
-    lines.append(_line("published S-WMD", [_shown(PUBLISHED_SWMD.get(name), ".1f") for name in sets]))
+    for method, title in (("stw", "published STW"), ("swmd", "published S-WMD")):
+        lines.append(_line(title, [PUBLISHED_ERRORS[method].get(name, "–").split(" ")[0] for name in sets]))
     lines += ["", *_header("", sets)]
     for measure, title in _MEASURES.items():
         for method in (name for name in ("profile", "logistic", "svm") if name in methods):
