@@ -18,7 +18,7 @@ from treewass.methods import METHODS
 
 WORDS = [f"{consonant}{vowel}" for consonant in "bcdfghklmnprst" for vowel in "aeiou"]
 COVERED = WORDS[:-3]
-SLOW = ("swmd", "wmd", "rwmd", "profile")  # to compile
+SLOW = ("swmd", "wmd", "rwmd", "profile", "minilm")  # to compile or to load
 
 
 @pytest.fixture(scope="module")

@@ -153,8 +153,12 @@ def _sentences(timed: TimedSet) -> Answer:
     from treewass.bench.sentences import load_network
 
     network, random = load_network(), np.random.default_rng(0)
-    held = random.normal(size=(timed.documents.shape[0], network.get_sentence_embedding_dimension()))
-    return lambda text: held @ network.encode([text], show_progress_bar=False, normalize_embeddings=True)[0]
+
+    def embedded(text: str) -> Any:
+        return network.encode([text], show_progress_bar=False, normalize_embeddings=True)[0]
+
+    held = random.normal(size=(timed.documents.shape[0], embedded("a tree").size))
+    return lambda text: held @ embedded(text)
 
 
 def _linear(timed: TimedSet, method: str) -> Answer:

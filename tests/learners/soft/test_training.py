@@ -19,6 +19,14 @@ from treewass.learners.soft.training import Learned
 SMALL = {"arity": 3, "depth": 2, "epochs": 6, "batch_size": 20}
 
 
+@pytest.fixture(autouse=True)
+def interrupts():
+    """Hear interrupts from the keyboard, which a shell turns off for what runs in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture(scope="module")
 def documents():
     return make_documents(120, n_words=60, words_per_document=8, n_classes=3, random_state=0)
