@@ -9,7 +9,7 @@ import numpy as np
 from treewass.bench.datasets import PAPER_SETS
 from treewass.bench.rows import Row, Value
 
-__all__ = ["figure", "mean_figure", "sets_of", "table"]
+__all__ = ["figure", "in_paper_order", "mean_figure", "sets_of", "table"]
 
 
 def table(corner: str, columns: Sequence[str], lines: Iterable[tuple[str, Sequence[str]]]) -> str:
@@ -74,5 +74,16 @@ def sets_of(rows: Iterable[Row]) -> list[str]:
     >>> sets_of([Row("demo", {"set": name}, {}, "", environment={}) for name in ("reuters", "pets", "twitter")])
     ['twitter', 'reuters', 'pets']
     """
-    found = dict.fromkeys(str(row.case["set"]) for row in rows)
+    return in_paper_order(str(row.case["set"]) for row in rows)
+
+
+def in_paper_order(names: Iterable[str]) -> list[str]:
+    """List names of text sets once each, in the paper's order, then others as they come.
+
+    Examples
+    --------
+    >>> in_paper_order(["reuters", "pets", "twitter", "pets"])
+    ['twitter', 'reuters', 'pets']
+    """
+    found = dict.fromkeys(names)
     return [name for name in PAPER_SETS if name in found] + [name for name in found if name not in PAPER_SETS]

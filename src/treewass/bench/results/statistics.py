@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from treewass.bench.results.layout import figure, sets_of, table
+from treewass.bench.results.layout import figure, in_paper_order, table
 from treewass.bench.rows import Row
 
 __all__ = ["statistics_markdown"]
@@ -35,7 +35,7 @@ def statistics_markdown(rows: Iterable[Row]) -> str:
     """
     found = {str(row.case["set"]): row.measures for row in rows}
     lines = []
-    for name in sets_of([Row("statistics", {"set": name}, {}, "", environment={}) for name in found]):
+    for name in in_paper_order(found):
         own = found[name]
         entries = [
             str(own["documents"]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from treewass.bench.datasets import PAPER_SETS
-from treewass.bench.results.layout import table
+from treewass.bench.results.layout import in_paper_order, table
 from treewass.bench.rows import Row, Value
 from treewass.bench.speed_timing import geometric_mean
 from treewass.methods import METHODS
@@ -82,7 +82,7 @@ class Times:
             (case["set"], case["method"], case["form"], case.get("depth"), case["batch"]): measures
             for case, measures in cases
         }
-        self.sets = _in_order(case["set"] for case, _ in cases)
+        self.sets = in_paper_order(str(case["set"]) for case, _ in cases)
 
     def find(
         self, name: str, method: str, form: str, batch: int | str = 500, depth: int | None = None
@@ -112,12 +112,6 @@ class Times:
         own = (name, method, form, _OWN_DEPTHS.get(method))
         found = [measures for key, measures in self._measures.items() if key[:4] == own]
         return dict(sorted((int(str(one["documents"])), float(str(one["ms_for_500"]))) for one in found))
-
-
-def _in_order(names: Iterable[Value]) -> list[str]:
-    """Sort sets as the paper does, others after them."""
-    found = {str(name) for name in names}
-    return [name for name in PAPER_SETS if name in found] + sorted(found - set(PAPER_SETS))
 
 
 def times_markdown(rows: Iterable[Row]) -> str:
@@ -222,7 +216,7 @@ def depth_time_markdown(rows: Iterable[Row]) -> str:
 def query_markdown(rows: Iterable[Row]) -> str:
     """Lay out the time of one query against whole training sets; parameters and result as in `time_markdown`."""
     cells = {(row.case["set"], row.case["method"]): row.measures for row in rows if "batch" not in row.case}
-    sets = _in_order(name for name, _ in cells)
+    sets = in_paper_order(str(name) for name, _ in cells)
     methods = [str(method) for method in dict.fromkeys(method for _, method in cells)]
     lines = []
     for method in methods:
