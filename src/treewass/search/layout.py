@@ -16,7 +16,10 @@ __all__ = ["MASS_BITS", "MetricLayout", "layout_of"]
 
 MASS_BITS = 50  # masses are whole numbers of 2**-50; a document's add up to exactly 2**50
 # Where things stand in a description: addresses of arrays, then numbers.
-FACTORS, WORD_BOUNDS, WORD_FEATURES, LENGTHS, N_WORDS, N_FEATURES, N_COMPONENTS, N_ENTRIES, LONGEST = range(9)
+(
+    FACTORS, WORD_BOUNDS, WORD_FEATURES, LENGTHS,
+    N_WORDS, N_FEATURES, N_COMPONENTS, N_ENTRIES, LONGEST, FRACTION_BITS, METRIC_SIZE,
+) = range(11)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +37,8 @@ class MetricLayout:
     lengths : ndarray of float64, shape (n_features,)
         Units of the embedding in one unit of mass.
     description : ndarray of int64
-        The addresses of these arrays, then numbers of words, features, components and entries of `features`, and
-        the most features that a word has in all trees together.
+        The addresses of these arrays, then numbers of words, features, components and entries of `features`, the
+        most features that a word has in all trees together, and the metric's `fraction_bits`.
     features_a_word : ndarray of int64, shape (n_words,)
         Number of features of each word in all trees together.
     """
@@ -80,5 +83,5 @@ def _make_layout(metric: TreeMetric) -> MetricLayout:
     )
     features_a_word = np.asarray(np.sum(sizes, axis=0, dtype=np.int64))
     longest = int(features_a_word.max(initial=0))
-    numbers = (metric.n_words, metric.n_features, metric.n_components, arrays[2].size, longest)
+    numbers = (metric.n_words, metric.n_features, metric.n_components, arrays[2].size, longest, metric.fraction_bits)
     return MetricLayout(*arrays, describe(arrays, numbers), features_a_word)

@@ -68,10 +68,9 @@ class Snapshot:
         return ids[order], order
 
     @cached_property
-    def descriptions(self) -> NDArray[np.int64]:
-        """A row of addresses and numbers for each segment that can be searched."""
-        rows = [segment.description for segment in self.segments if segment.searchable.size]
-        return np.array(rows) if rows else np.empty((0, 0), dtype=np.int64)
+    def descriptions(self) -> list[NDArray[np.int64]]:
+        """Addresses and numbers of each segment that can be searched."""
+        return [segment.search_description for segment in self.segments if segment.searchable.size]
 
     def locate(self, ids: NDArray[np.int64]) -> Iterator[tuple[Segment, NDArray[np.intp], NDArray[np.intp]]]:
         """Find documents by their ids.

@@ -58,13 +58,16 @@ def spread_document(
     factors: NDArray[np.float64],
     bounds: NDArray[np.int64],
     features: NDArray[np.int32],
-    masses: NDArray[np.int64],
+    word_masses: NDArray[np.int64],
     sums: NDArray[np.int64],
+    marks: NDArray[np.uint64],
     touched: NDArray[np.int32],
+    masses: NDArray[np.int64],
 ) -> Any:
-    """Add the masses of a document's words to `sums` and list the features `touched`; return how many.
+    """List the features that a document has mass in as `touched`, and their `masses`; return how many.
 
-    None for a document without a known word. `sums` must be zero before, and the caller makes it zero again.
+    None for a document without a known word. Of each tree the nodes come first, ascending if there are `marks` to sort
+    them by, then the words, ascending. `sums` and `marks` are zero before and after.
     """
     last = -1
     for entry in range(count):
@@ -79,21 +82,30 @@ def spread_document(
         for entry in range(count):
             total += weights[first_weight + entry] * factors[offset + words[first_word + entry]]
         if total == np.inf:
-            return _forget(OVERFLOW, n_touched, sums, touched)
+            return OVERFLOW
         if total <= 0.0:
             continue
-        _share_mass(words, weights, first_word, first_weight, count, factors[offset:], total, masses)
+        _share_mass(words, weights, first_word, first_weight, count, factors[offset:], total, word_masses)
+        first = n_touched
         for entry in range(count):
-            mass = masses[entry]
-            if mass == 0:
-                continue
+            mass = word_masses[entry]
             word = offset + words[first_word + entry]
-            for position in range(bounds[word], bounds[word + 1]):
-                feature = features[position]
-                before = sums[feature]
-                sums[feature] = before + mass
-                touched[n_touched] = feature
-                n_touched += before == 0
+            for position in range(bounds[word], bounds[word + 1] - 1):
+                node = features[position]
+                before = sums[node]
+                sums[node] = before + mass
+                touched[n_touched] = node
+                n_touched += (before == 0) & (mass > 0)
+        if marks.size:
+            _sort_nodes(touched[first:n_touched], marks)
+        for position in range(first, n_touched):
+            node = touched[position]
+            masses[position] = sums[node]
+            sums[node] = 0
+        for entry in range(count):
+            touched[n_touched] = features[bounds[offset + words[first_word + entry] + 1] - 1]
+            masses[n_touched] = word_masses[entry]
+            n_touched += word_masses[entry] > 0
     return n_touched
 
 
@@ -106,26 +118,18 @@ def _share_mass(
     count: int,
     factors: NDArray[np.float64],
     total: float,
-    masses: NDArray[np.int64],
+    word_masses: NDArray[np.int64],
 ) -> None:
     """Write whole masses that add up exactly; what rounding leaves over goes to the first of the heaviest words."""
     heaviest, left = 0, np.int64(_WHOLE)
     for entry in range(count):
         weight = weights[first_weight + entry] * factors[words[first_word + entry]]
         mass = np.int64(np.rint(weight / total * 2.0**50))
-        masses[entry] = mass
+        word_masses[entry] = mass
         left -= mass
-        if mass > masses[heaviest]:
+        if mass > word_masses[heaviest]:
             heaviest = entry
-    masses[heaviest] += left
-
-
-@inner
-def _forget(status: int, n_touched: int, sums: NDArray[np.int64], touched: NDArray[np.int32]) -> int:
-    """Undo what a document left in `sums`."""
-    for position in range(n_touched):
-        sums[touched[position]] = 0
-    return status
+    word_masses[heaviest] += left
 
 
 @compiled
@@ -142,11 +146,10 @@ def embed_rows(
     """
     factors, bounds, features, lengths = metric_views(metric)
     n_words, n_features, n_components = metric[N_WORDS], metric[N_FEATURES], metric[N_COMPONENTS]
-    masses = np.empty(n_words, np.int64)
+    word_masses = np.empty(n_words, np.int64)
     sums = np.zeros(n_features, np.int64)
-    touched = np.empty(n_features + 1, np.int32)
     marks = np.zeros(n_features // 64 + 1, np.uint64)
-    leaves = np.empty(n_words, np.int32)
+    touched, masses = np.empty(n_features + 1, np.int32), np.empty(n_features + 1, np.int64)
     n_rows = indptr.size - 1
     out_indptr = np.zeros(n_rows + 1, np.int64)
     capacity = n_features + 2 * indptr[n_rows] * (metric[LONGEST] + 1) // 3
@@ -159,24 +162,20 @@ def embed_rows(
         if is_sound:
             n_touched = spread_document(
                 words, weights, start, start, count, n_words, n_components,
-                factors, bounds, features, masses, sums, touched,
+                factors, bounds, features, word_masses, sums, marks, touched, masses,
             )  # fmt: skip
         if n_touched < 0:
             return row, out_indptr, out_features[:0], out_values[:0]
         if filled + n_touched > out_features.size:
             out_features = _longer(out_features, n_touched)
             out_values = _longer(out_values, n_touched)
-        _sort_features(touched, n_touched, n_features - n_words, marks, leaves)
         for position in range(n_touched):
-            feature = touched[position]
-            value = sums[feature] * lengths[feature]
-            sums[feature] = 0
+            value = masses[position] * lengths[touched[position]]
             if rounded:
                 value = np.rint(value)
-            if value != 0.0:
-                out_features[filled] = feature
-                out_values[filled] = value
-                filled += 1
+            out_features[filled] = touched[position]
+            out_values[filled] = value
+            filled += value != 0.0
         out_indptr[row + 1] = filled
     return -1, out_indptr, out_features[:filled], out_values[:filled]
 
@@ -190,22 +189,12 @@ def _longer(array: Any, more: Any) -> Any:
 
 
 @inner
-def _sort_features(
-    touched: NDArray[np.int32], count: int, first_leaf: int, marks: NDArray[np.uint64], leaves: NDArray[np.int32]
-) -> None:
-    """Sort distinct features in place: mark their bits, then read the bits in order.
-
-    The features from `first_leaf` on, words of the last tree, were touched in ascending order and stand at the end.
-    """
-    low, high, n_leaves = marks.size, -1, 0
-    for position in range(count):
-        feature = touched[position]
-        if feature >= first_leaf:
-            leaves[n_leaves] = feature
-            n_leaves += 1
-            continue
-        block = feature >> 6
-        marks[block] |= np.uint64(1) << np.uint64(feature & 63)
+def _sort_nodes(nodes: NDArray[np.int32], marks: NDArray[np.uint64]) -> None:
+    """Sort distinct nodes in place: mark their bits, then read the bits in order."""
+    low, high = marks.size, -1
+    for position in range(nodes.size):
+        block = nodes[position] >> 6
+        marks[block] |= np.uint64(1) << np.uint64(nodes[position] & 63)
         low, high = min(low, block), max(high, block)
     position = 0
     for block in range(low, high + 1):
@@ -213,8 +202,6 @@ def _sort_features(
         marks[block] = np.uint64(0)
         while bits != np.uint64(0):
             lowest = bits & (~bits + np.uint64(1))
-            touched[position] = block * 64 + _BIT_NUMBERS[(lowest * _SEQUENCE) >> np.uint64(58)]
+            nodes[position] = block * 64 + _BIT_NUMBERS[(lowest * _SEQUENCE) >> np.uint64(58)]
             position += 1
             bits ^= lowest
-    for leaf in range(n_leaves):
-        touched[position + leaf] = leaves[leaf]

@@ -29,23 +29,22 @@ def count_entries(
     Returns -1, or a row whose total overflows.
     """
     factors, bounds, features, lengths = metric_views(metric)
-    masses = np.empty(metric[N_WORDS], np.int64)
-    sums = np.zeros(metric[N_FEATURES], np.int64)
-    touched = np.empty(metric[N_FEATURES] + 1, np.int32)
+    word_masses, sums = np.empty(metric[N_WORDS], np.int64), np.zeros(metric[N_FEATURES], np.int64)
+    touched, masses = np.empty(metric[N_FEATURES] + 1, np.int32), np.empty(metric[N_FEATURES] + 1, np.int64)
+    unsorted = np.empty(0, np.uint64)
     n_tiles = counts.size // max(metric[N_FEATURES], 1)
     for row in range(indptr.size - 1):
         start = indptr[row]
         n_touched = spread_document(
             words, weights, start, start, indptr[row + 1] - start, metric[N_WORDS], metric[N_COMPONENTS],
-            factors, bounds, features, masses, sums, touched,
+            factors, bounds, features, word_masses, sums, unsorted, touched, masses,
         )  # fmt: skip
         if n_touched < 0:
             return row
         norm = np.int64(0)
         for position in range(n_touched):
             feature = touched[position]
-            value = np.int64(np.rint(sums[feature] * lengths[feature]))
-            sums[feature] = 0
+            value = np.int64(np.rint(masses[position] * lengths[feature]))
             norm += value
             counts[feature * n_tiles + row // tile] += value > 0
         norms[row] = norm if n_touched else -1
@@ -71,21 +70,20 @@ def fill(
     What stands in `directory` moves along the postings as they are written.
     """
     factors, bounds, features, lengths = metric_views(metric)
-    masses = np.empty(metric[N_WORDS], np.int64)
-    sums = np.zeros(metric[N_FEATURES], np.int64)
-    touched = np.empty(metric[N_FEATURES] + 1, np.int32)
+    word_masses, sums = np.empty(metric[N_WORDS], np.int64), np.zeros(metric[N_FEATURES], np.int64)
+    touched, masses = np.empty(metric[N_FEATURES] + 1, np.int32), np.empty(metric[N_FEATURES] + 1, np.int64)
+    unsorted = np.empty(0, np.uint64)
     n_tiles = dense.shape[0]
     for document in range(indptr.size - 1):
         start = indptr[document]
         n_touched = spread_document(
             words, weights, start, start, indptr[document + 1] - start, metric[N_WORDS], metric[N_COMPONENTS],
-            factors, bounds, features, masses, sums, touched,
+            factors, bounds, features, word_masses, sums, unsorted, touched, masses,
         )  # fmt: skip
         number, place = document // tile, document % tile
         for position in range(n_touched):
             feature = touched[position]
-            value = np.int64(np.rint(sums[feature] * lengths[feature]))
-            sums[feature] = 0
+            value = np.int64(np.rint(masses[position] * lengths[feature]))
             if value == 0:
                 continue
             entry = directory[feature * n_tiles + number]

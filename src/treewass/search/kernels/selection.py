@@ -1,4 +1,8 @@
-"""Compiled loops that keep the k nearest documents: a heap ordered by distance, then id, the worst on top."""
+"""Compiled loops that find the k nearest documents.
+
+Few keys of one tile are ranked against each other; of several tiles a heap keeps the best, ordered by distance, then
+id, the worst on top.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,9 @@ from numpy.typing import NDArray
 
 from treewass.search.kernels.compiling import inner
 
-__all__ = ["drain", "key_bound", "offer"]
+__all__ = ["BLOCK", "drain", "gather", "key_bound", "offer", "pack", "rank"]
 
+BLOCK = 64  # documents looked at together
 _MOST = np.int32(2**31 - 1)
 
 
@@ -22,21 +27,59 @@ def key_bound(keys: NDArray[np.int32], size: int, k: int) -> np.int32:
     if k > 64:
         return _MOST
     n_classes = 64 if k <= 32 else 128
-    minima = np.empty(128, np.int32)
+    numbers = np.empty(256, np.int32)
+    minima, ranks = numbers[:n_classes], numbers[128 : 128 + n_classes]
     minima[:] = _MOST
     for start in range(0, size - n_classes + 1, n_classes):
         block = keys[start : start + n_classes]
         for place in range(n_classes):
             minima[place] = min(minima[place], block[place])
+    ranks[:] = 0
+    for other in range(n_classes):
+        key = minima[other]
+        for one in range(n_classes):
+            ranks[one] += np.int32(key <= minima[one])
     bound = _MOST
     for one in range(n_classes):
-        key = minima[one]
-        rank = np.int32(0)
-        for other in range(n_classes):
-            rank += np.int32(minima[other] <= key)
-        if rank >= k:
-            bound = min(bound, key)
+        bound = min(bound, minima[one] if ranks[one] >= k else _MOST)
     return bound
+
+
+@inner
+def gather(keys: NDArray[np.int32], size: int, limit: int, found: NDArray[np.int64]) -> int:
+    """Write the keys of at most `limit` and their places, packed into one number each that sorts alike.
+
+    Returns how many there are, or more than `found` has room for if it may not have enough.
+    """
+    count = 0
+    for start in range(0, size, BLOCK):
+        block = keys[start : start + BLOCK]
+        smallest = block[0]
+        for place in range(BLOCK):
+            smallest = min(smallest, block[place])
+        if smallest > limit:
+            continue
+        if count + BLOCK > found.size:
+            return found.size + 1
+        for place in range(BLOCK):
+            found[count] = pack(block[place], start + place)
+            count += block[place] <= limit
+    return count
+
+
+@inner
+def pack(key: int, place: int) -> np.int64:
+    """Pack a key and a place into a number that sorts by key, then by place."""
+    return (np.int64(key) << np.int64(32)) | np.int64(place)
+
+
+@inner
+def rank(found: NDArray[np.int64], count: int, one: int) -> int:
+    """Count the packed keys that sort before one of them."""
+    before, packed = 0, found[one]
+    for other in range(count):
+        before += found[other] < packed
+    return before
 
 
 @inner
