@@ -15,9 +15,9 @@ __all__ = ["Scratch"]
 
 # Where things stand in a description: addresses of arrays, then numbers.
 (
-    SUMS, WORD_MASSES, WEIGHTS, TOUCHED, MASSES, QUERY, ROWS, ROW_VALUES, NARROW_VALUES, STARTS, STOPS, VALUES,
+    SUMS, WORD_MASSES, WEIGHTS, TOUCHED, AMOUNTS, QUERY, ROWS, ROW_VALUES, NARROW_VALUES, LISTS, VALUES,
     WIDE_SHARED, NARROW_SHARED, KEYS, FOUND, ROOM, TILE_ROOM, SCRATCH_SIZE,
-) = range(19)  # fmt: skip
+) = range(18)  # fmt: skip
 FOUND_ROOM = 256  # documents that are ranked against each other, at most
 
 
@@ -50,12 +50,11 @@ class Scratch:
             np.empty(n_words, dtype=np.int64),
             np.empty(n_words, dtype=np.float64),
             np.empty(room, dtype=np.int32),
-            np.empty(room, dtype=np.int64),
+            np.empty(room, dtype=np.float64),
             np.zeros(n_features, dtype=np.int32),  # the query in full: zero between queries
             np.empty(room, dtype=np.int64),
             np.empty(room, dtype=np.int32),
             np.empty(room, dtype=np.uint16),
-            np.empty(room, dtype=np.int64),
             np.empty(room, dtype=np.int64),
             np.empty(room, dtype=np.int32),
             aligned_zeros((PLACES,), np.int32),

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from treewass.search.kernels.compiling import inner
-from treewass.search.kernels.embedding import INVALID, metric_views, spread_document
+from treewass.search.kernels.embedding import INVALID, spread_document
 from treewass.search.kernels.scans import (
     GROUP,
     PLACES,
@@ -17,18 +17,17 @@ from treewass.search.kernels.scans import (
     add_wide_rows,
 )
 from treewass.search.kernels.views import array_at
-from treewass.search.layout import LONGEST, N_COMPONENTS, N_FEATURES, N_WORDS
+from treewass.search.layout import LONGEST, N_FEATURES, N_WORDS
 from treewass.search.scratch import (
+    AMOUNTS,
     KEYS,
-    MASSES,
+    LISTS,
     NARROW_SHARED,
     NARROW_VALUES,
     QUERY,
     ROOM,
     ROW_VALUES,
     ROWS,
-    STARTS,
-    STOPS,
     SUMS,
     TILE_ROOM,
     TOUCHED,
@@ -64,6 +63,7 @@ from treewass.search.segments import (
 __all__ = ["embed_queries", "exact_distance", "refined_distance", "spread_query", "tile_keys"]
 
 _ABSENT = np.int32(ABSENT)
+_COUNT = (1 << COUNT_BITS) - 1
 
 
 @inner
@@ -73,12 +73,11 @@ def embed_queries(metric: Any, scratch: Any, indptr: Any, words: Any, weights: A
     Returns the number of the first row that cannot be embedded and why (INVALID, OVERFLOW or 0 for one without a
     known word), -1 if there is none; then where each query begins, its features, values and norm.
     """
-    factors, bounds, features, lengths = metric_views(metric)
     sums = array_at(scratch[SUMS], metric[N_FEATURES], np.int64)
     word_masses = array_at(scratch[WORD_MASSES], metric[N_WORDS], np.int64)
     unsorted = array_at(scratch[SUMS], 0, np.uint64)
     touched = array_at(scratch[TOUCHED], scratch[ROOM], np.int32)
-    masses = array_at(scratch[MASSES], scratch[ROOM], np.int64)
+    amounts = array_at(scratch[AMOUNTS], scratch[ROOM], np.float64)
     n_queries = indptr.size - 1
     is_sound = indptr[0] >= 0 and indptr[n_queries] <= min(words.size, weights.size)
     n_entries = max(0, indptr[n_queries] - indptr[0]) if is_sound else 0
@@ -92,16 +91,14 @@ def embed_queries(metric: Any, scratch: Any, indptr: Any, words: Any, weights: A
         n_touched = INVALID
         if is_sound and start >= indptr[0] and 0 <= count <= indptr[n_queries] - start:
             n_touched = spread_document(
-                words, weights, start, start, count, metric[N_WORDS], metric[N_COMPONENTS],
-                factors, bounds, features, word_masses, sums, unsorted, touched, masses,
-            )  # fmt: skip
+                metric, words, weights, start, start, count, word_masses, sums, unsorted, touched, amounts
+            )
         if n_touched <= 0:
             return query, n_touched, query_bounds, query_features, query_values, norms
         norm = np.int64(0)
         for position in range(n_touched):
-            feature = touched[position]
-            value = np.int32(np.rint(masses[position] * lengths[feature]))
-            query_features[filled] = feature
+            value = np.int32(np.rint(amounts[position]))
+            query_features[filled] = touched[position]
             query_values[filled] = value
             filled += value > 0
             norm += value
@@ -124,8 +121,7 @@ def tile_keys(segment: Any, tile: Any, scratch: Any, features: Any, values: Any)
     n_rows, n_lists = _look_up(segment, tile, scratch, features, values)
     wide = array_at(scratch[WIDE_SHARED], PLACES, np.int32)
     narrow = array_at(scratch[NARROW_SHARED], PLACES, np.uint16)
-    starts = array_at(scratch[STARTS], scratch[ROOM], np.int64)
-    stops = array_at(scratch[STOPS], scratch[ROOM], np.int64)
+    lists = array_at(scratch[LISTS], scratch[ROOM], np.int64)
     list_values = array_at(scratch[VALUES], scratch[ROOM], np.int32)
     if is_rough:
         narrow[:size] = 0
@@ -133,15 +129,17 @@ def tile_keys(segment: Any, tile: Any, scratch: Any, features: Any, values: Any)
         add_narrow_rows(dense, scratch[ROWS], scratch[NARROW_VALUES], n_rows, scratch[NARROW_SHARED], size)
     if is_narrow:
         for number in range(n_lists):
-            value = min(list_values[number] >> segment[SHIFT], 65535)
-            add_narrow_postings(segment[POSTINGS], starts[number], stops[number], value, scratch[NARROW_SHARED])
+            start, value = lists[number] >> COUNT_BITS, min(list_values[number] >> segment[SHIFT], 65535)
+            stop = start + (lists[number] & _COUNT)
+            add_narrow_postings(segment[POSTINGS], start, stop, value, scratch[NARROW_SHARED])
     else:
         wide[:size] = 0
         if not is_rough:
             add_wide_rows(segment[DENSE], scratch[ROWS], scratch[ROW_VALUES], n_rows, scratch[WIDE_SHARED], size)
         for number in range(n_lists):
-            value = np.int64(list_values[number])
-            add_wide_postings(segment[POSTINGS], starts[number], stops[number], value, scratch[WIDE_SHARED])
+            start, value = lists[number] >> COUNT_BITS, np.int64(list_values[number])
+            stop = start + (lists[number] & _COUNT)
+            add_wide_postings(segment[POSTINGS], start, stop, value, scratch[WIDE_SHARED])
     keys = array_at(scratch[KEYS], scratch[TILE_ROOM], np.int32)
     norms = array_at(segment[NORMS] + 4 * first, tile_size, np.int32)
     shift = np.int32(segment[SHIFT])
@@ -178,28 +176,25 @@ def _look_up(segment: Any, tile: Any, scratch: Any, features: Any, values: Any) 
     rows = array_at(scratch[ROWS], scratch[ROOM], np.int64)
     row_values = array_at(scratch[ROW_VALUES], scratch[ROOM], np.int32)
     narrow_values = array_at(scratch[NARROW_VALUES], scratch[ROOM], np.uint16)
-    starts = array_at(scratch[STARTS], scratch[ROOM], np.int64)
-    stops = array_at(scratch[STOPS], scratch[ROOM], np.int64)
+    lists = array_at(scratch[LISTS], scratch[ROOM], np.int64)
     list_values = array_at(scratch[VALUES], scratch[ROOM], np.int32)
-    used, n_lists = 0, 0
+    used, n_lists = np.uint64(0), np.uint64(0)
     first_row, n_postings = tile * n_rows, segment[N_POSTINGS]
     for position in range(features.size):
-        entry, value = directory[features[position] * n_tiles + tile], values[position]
-        count = entry & ((1 << COUNT_BITS) - 1)
+        entry = directory[np.uint64(features[position]) * np.uint64(n_tiles) + np.uint64(tile)]
         rows[used] = (first_row + ~entry) * tile_size
-        row_values[used] = value
-        used += 0 <= ~entry < n_rows
-        start = entry >> COUNT_BITS
-        starts[n_lists] = start
-        stops[n_lists] = start + count
-        list_values[n_lists] = value
-        n_lists += start >= 0 and 0 < count <= n_postings - start
-    while used % GROUP:
+        row_values[used] = values[position]
+        used += np.uint64(0 <= ~entry < n_rows)
+        lists[n_lists] = entry
+        list_values[n_lists] = values[position]
+        count = entry & _COUNT
+        n_lists += np.uint64((entry >= 0) & (count > 0) & (count <= n_postings - (entry >> COUNT_BITS)))
+    while used % np.uint64(GROUP):
         rows[used], row_values[used] = rows[0], 0
-        used += 1
+        used += np.uint64(1)
     for position in range(used):
         narrow_values[position] = np.uint16(min(row_values[position] >> segment[SHIFT], 65535))
-    return used, n_lists
+    return np.int64(used), np.int64(n_lists)
 
 
 @inner
@@ -232,12 +227,11 @@ def exact_distance(metric: Any, segment: Any, scratch: Any, document: Any, norm:
 
     A document that a damaged file places outside its own arrays has no words.
     """
-    factors, bounds, features, lengths = metric_views(metric)
     sums = array_at(scratch[SUMS], metric[N_FEATURES], np.int64)
     word_masses = array_at(scratch[WORD_MASSES], metric[N_WORDS], np.int64)
     unsorted = array_at(scratch[SUMS], 0, np.uint64)
     touched = array_at(scratch[TOUCHED], scratch[ROOM], np.int32)
-    masses = array_at(scratch[MASSES], scratch[ROOM], np.int64)
+    amounts = array_at(scratch[AMOUNTS], scratch[ROOM], np.float64)
     query = array_at(scratch[QUERY], metric[N_FEATURES], np.int32)
     weights = array_at(scratch[WEIGHTS], metric[N_WORDS], np.float64)
     document_bounds = array_at(segment[DOCUMENT_BOUNDS], segment[N_DOCUMENTS] + 1, np.int64)
@@ -253,12 +247,10 @@ def exact_distance(metric: Any, segment: Any, scratch: Any, document: Any, norm:
         for entry in range(count):
             weights[entry] = double[start + entry]
     n_touched = spread_document(
-        words, weights, start, 0, count, metric[N_WORDS], metric[N_COMPONENTS],
-        factors, bounds, features, word_masses, sums, unsorted, touched, masses,
-    )  # fmt: skip
+        metric, words, weights, start, 0, count, word_masses, sums, unsorted, touched, amounts
+    )
     distance = norm
     for position in range(n_touched):
-        feature = touched[position]
-        value = np.int64(np.rint(masses[position] * lengths[feature]))
-        distance += value - 2 * min(value, np.int64(query[feature]))
+        value = np.int64(np.rint(amounts[position]))
+        distance += value - 2 * min(value, np.int64(query[touched[position]]))
     return distance

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treewass.search.kernels.bits import first_bit, marked_at_most
 from treewass.search.kernels.compiling import compiled, inner
 from treewass.search.kernels.queries import embed_queries, exact_distance, refined_distance, spread_query, tile_keys
 from treewass.search.kernels.selection import BLOCK, drain, gather, key_bound, offer, pack, rank
@@ -92,10 +93,10 @@ def _search_tile(
     count = FOUND_ROOM + 1
     n_rows, slack = 0, 0
     found = array_at(scratch[FOUND], FOUND_ROOM, np.int64)
-    if not segment[IS_NARROW] and (k <= BLOCK or segment[N_DOCUMENTS] <= FOUND_ROOM - BLOCK):
+    if not segment[IS_NARROW] and (k <= BLOCK or segment[N_DOCUMENTS] <= FOUND_ROOM):
         n_keys, slack, n_rows = tile_keys(segment, 0, scratch, features, values)
         keys = array_at(scratch[KEYS], scratch[TILE_ROOM], np.int32)
-        count = gather(keys, n_keys, min(key_bound(keys, n_keys, k) + slack, _MOST), found)
+        count = gather(keys, n_keys, np.int32(min(key_bound(keys, n_keys, k) + slack, _MOST)), found)
     if count > FOUND_ROOM:
         size = _offer_tile(metric, segment, 0, scratch, features, values, norm, out_units, out_ids, 0)
         drain(out_units, out_ids, size)
@@ -148,24 +149,21 @@ def _offer_tile(
     limit = min(limit + slack, _MOST)
     is_spread = False
     for start in range(0, n_keys, BLOCK):
-        block = keys[start : start + BLOCK]
-        smallest = block[0]
-        for place in range(BLOCK):
-            smallest = min(smallest, block[place])
-        if smallest > limit:
-            continue
-        for place in range(BLOCK):
-            if block[place] > limit:
+        near = marked_at_most(scratch[KEYS] + 4 * start, np.int32(limit))
+        while near != np.uint64(0):
+            place = start + np.int64(first_bit(near))
+            near &= near - np.uint64(1)
+            if keys[place] > limit:
                 continue
-            document = tile * segment[TILE_SIZE] + start + place
-            distance = block[place] + norm
+            document = tile * segment[TILE_SIZE] + place
+            distance = keys[place] + norm
             if segment[IS_NARROW]:
                 if not is_spread:
                     spread_query(scratch, metric[N_FEATURES], features, values, True)
                     is_spread = True
                 distance = exact_distance(metric, segment, scratch, document, norm)
             elif segment[IS_COARSE]:
-                distance = refined_distance(segment, tile, scratch, n_rows, start + place, norm)
+                distance = refined_distance(segment, tile, scratch, n_rows, place, norm)
             size = offer(heap_units, heap_ids, size, distance, ids[document])
             if size == k:
                 limit = min(limit, heap_units[0] - norm + slack)

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treewass.search.kernels.compiling import compiled
-from treewass.search.kernels.embedding import metric_views, spread_document
-from treewass.search.layout import N_COMPONENTS, N_FEATURES, N_WORDS
+from treewass.search.kernels.embedding import spread_document
+from treewass.search.layout import N_FEATURES, N_WORDS
 
 __all__ = ["count_entries", "fill"]
 
@@ -28,23 +28,22 @@ def count_entries(
 
     Returns -1, or a row whose total overflows.
     """
-    factors, bounds, features, lengths = metric_views(metric)
     word_masses, sums = np.empty(metric[N_WORDS], np.int64), np.zeros(metric[N_FEATURES], np.int64)
-    touched, masses = np.empty(metric[N_FEATURES] + 1, np.int32), np.empty(metric[N_FEATURES] + 1, np.int64)
+    touched, amounts = np.empty(metric[N_FEATURES] + 1, np.int32), np.empty(metric[N_FEATURES] + 1, np.float64)
     unsorted = np.empty(0, np.uint64)
     n_tiles = counts.size // max(metric[N_FEATURES], 1)
     for row in range(indptr.size - 1):
         start = indptr[row]
+        count = indptr[row + 1] - start
         n_touched = spread_document(
-            words, weights, start, start, indptr[row + 1] - start, metric[N_WORDS], metric[N_COMPONENTS],
-            factors, bounds, features, word_masses, sums, unsorted, touched, masses,
-        )  # fmt: skip
+            metric, words, weights, start, start, count, word_masses, sums, unsorted, touched, amounts
+        )
         if n_touched < 0:
             return row
         norm = np.int64(0)
         for position in range(n_touched):
             feature = touched[position]
-            value = np.int64(np.rint(masses[position] * lengths[feature]))
+            value = np.int64(np.rint(amounts[position]))
             norm += value
             counts[feature * n_tiles + row // tile] += value > 0
         norms[row] = norm if n_touched else -1
@@ -69,21 +68,20 @@ def fill(
 
     What stands in `directory` moves along the postings as they are written.
     """
-    factors, bounds, features, lengths = metric_views(metric)
     word_masses, sums = np.empty(metric[N_WORDS], np.int64), np.zeros(metric[N_FEATURES], np.int64)
-    touched, masses = np.empty(metric[N_FEATURES] + 1, np.int32), np.empty(metric[N_FEATURES] + 1, np.int64)
+    touched, amounts = np.empty(metric[N_FEATURES] + 1, np.int32), np.empty(metric[N_FEATURES] + 1, np.float64)
     unsorted = np.empty(0, np.uint64)
     n_tiles = dense.shape[0]
     for document in range(indptr.size - 1):
         start = indptr[document]
+        count = indptr[document + 1] - start
         n_touched = spread_document(
-            words, weights, start, start, indptr[document + 1] - start, metric[N_WORDS], metric[N_COMPONENTS],
-            factors, bounds, features, word_masses, sums, unsorted, touched, masses,
-        )  # fmt: skip
+            metric, words, weights, start, start, count, word_masses, sums, unsorted, touched, amounts
+        )
         number, place = document // tile, document % tile
         for position in range(n_touched):
             feature = touched[position]
-            value = np.int64(np.rint(masses[position] * lengths[feature]))
+            value = np.int64(np.rint(amounts[position]))
             if value == 0:
                 continue
             entry = directory[feature * n_tiles + number]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from treewass.search.kernels.bits import first_bit, marked_at_most
 from treewass.search.kernels.compiling import inner
 
 __all__ = ["BLOCK", "drain", "gather", "key_bound", "offer", "pack", "rank"]
@@ -46,24 +47,21 @@ def key_bound(keys: NDArray[np.int32], size: int, k: int) -> np.int32:
 
 
 @inner
-def gather(keys: NDArray[np.int32], size: int, limit: int, found: NDArray[np.int64]) -> int:
+def gather(keys: NDArray[np.int32], size: int, limit: np.int32, found: NDArray[np.int64]) -> int:
     """Write the keys of at most `limit` and their places, packed into one number each that sorts alike.
 
-    Returns how many there are, or more than `found` has room for if it may not have enough.
+    Returns how many there are, or one more than `found` has room for if there are more.
     """
     count = 0
     for start in range(0, size, BLOCK):
-        block = keys[start : start + BLOCK]
-        smallest = block[0]
-        for place in range(BLOCK):
-            smallest = min(smallest, block[place])
-        if smallest > limit:
-            continue
-        if count + BLOCK > found.size:
-            return found.size + 1
-        for place in range(BLOCK):
-            found[count] = pack(block[place], start + place)
-            count += block[place] <= limit
+        near = marked_at_most(keys.ctypes.data + 4 * start, limit)
+        while near != np.uint64(0):
+            if count == found.size:
+                return count + 1
+            place = start + np.int64(first_bit(near))
+            found[count] = pack(keys[place], place)
+            count += 1
+            near &= near - np.uint64(1)
     return count
 
 
