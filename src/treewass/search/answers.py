@@ -106,7 +106,7 @@ def _fill_distances(
 
     start, failure = 0, (-1, 0)
     for segment in snapshot.segments:
-        plan = make_plan(metric, scratch, [segment.description])
+        plan = make_plan(metric, scratch, [segment])
         stop = start + segment.searchable.size
         if segment.is_narrow:
             failure = chosen_distances(plan, *query, segment.searchable, out[start:stop])
@@ -144,7 +144,7 @@ def distances_to_positions(
 
     distances = np.empty(positions.size)
     scratch = Scratch(metric.n_words, metric.n_features, segment.tile)
-    plan = make_plan(metric, scratch, [segment.description])
+    plan = make_plan(metric, scratch, [segment])
     row, reason = chosen_distances(plan, *query, positions, distances)
     if row >= 0:
         refuse_query(row, reason)

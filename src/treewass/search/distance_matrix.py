@@ -85,7 +85,7 @@ def distances_to_segment(
         from treewass.search.kernels.searches import scanned_distances
 
         scratch = Scratch(metric.n_words, metric.n_features, segment.tile)
-        plan = make_plan(metric, scratch, [segment.description])
+        plan = make_plan(metric, scratch, [segment])
         row, reason = scanned_distances(plan, *part_of(queries, start, stop), distances[start:stop])
         if row >= 0:
             refuse_query(start + row, reason)

@@ -347,7 +347,7 @@ class TreeIndex:
         kept: tuple[ref[Snapshot], NDArray[np.int64]] | None = getattr(self._local, "plan", None)
         if kept is not None and kept[0]() is snapshot:
             return kept[1]
-        plan = make_plan(self.metric, self._scratch(snapshot), snapshot.descriptions)
+        plan = make_plan(self.metric, self._scratch(snapshot), snapshot.segments)
         self._local.plan = (ref(snapshot), plan)
         return plan
 

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from treewass.search.embedded import Embedded, embedded_documents
 from treewass.search.layout import layout_of
 from treewass.search.scratch import Scratch
+from treewass.search.segments import EMBEDDED_BOUNDS, N_EMBEDDED, Segment
 from treewass.trees.metric import TreeMetric
 
 if TYPE_CHECKING:
@@ -17,8 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["make_plan"]
 
 
-def make_plan(metric: TreeMetric, scratch: Scratch, segments: Iterable[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Join the descriptions of a metric, of a thread's memory and of segments.
+def make_plan(metric: TreeMetric, scratch: Scratch, segments: Iterable[Segment]) -> NDArray[np.int64]:
+    """Join the descriptions of a metric, of a thread's memory and of the segments that can be searched.
 
     Parameters
     ----------
@@ -26,8 +28,8 @@ def make_plan(metric: TreeMetric, scratch: Scratch, segments: Iterable[NDArray[n
         Trees and word masses.
     scratch : Scratch
         Memory of the thread that will search.
-    segments : iterable of ndarray of int64
-        Descriptions of segments.
+    segments : iterable of Segment
+        Documents; those without one that can be a neighbour are left out.
 
     Returns
     -------
@@ -35,4 +37,18 @@ def make_plan(metric: TreeMetric, scratch: Scratch, segments: Iterable[NDArray[n
         One argument instead of many: handing an array to compiled code takes as long as scanning a few hundred
         numbers. Metric, scratch and segments must outlive it.
     """
-    return np.concatenate([layout_of(metric).description, scratch.description, *segments])
+    searched = [
+        _described(segment, embedded_documents(metric, segment)) for segment in segments if segment.n_searchable
+    ]
+    return np.concatenate([layout_of(metric).description, scratch.description, *searched])
+
+
+def _described(segment: Segment, embedded: Embedded | None) -> NDArray[np.int64]:
+    """Describe a segment, with its embedded documents if there are any."""
+    if embedded is None:
+        return segment.description
+    description = segment.description.copy()
+    addresses = [array.ctypes.data for array in (embedded.bounds, embedded.features, embedded.values)]
+    description[EMBEDDED_BOUNDS : EMBEDDED_BOUNDS + 3] = addresses
+    description[N_EMBEDDED] = embedded.features.size
+    return description

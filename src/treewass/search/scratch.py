@@ -51,7 +51,7 @@ class Scratch:
             np.empty(n_words, dtype=np.float64),
             np.empty(room, dtype=np.int32),
             np.empty(room, dtype=np.float64),
-            np.zeros(n_features, dtype=np.int32),  # the query in full: zero between queries
+            np.zeros(room, dtype=np.int32),  # the query in full: zero between queries
             np.empty(room, dtype=np.int64),
             np.empty(room, dtype=np.int32),
             np.empty(room, dtype=np.uint16),

@@ -16,18 +16,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-__all__ = ["ABSENT", "Segment", "build_segment", "lost_bits", "merge_documents"]
+__all__ = ["ABSENT", "Segment", "build_segment", "merge_documents"]
 
 ABSENT = np.iinfo(np.int32).max  # stands for the norm of a document that is no neighbour
 TILE = 8192  # documents a tile, at most: what a thread adds up stays in the nearest cache
-WIDE_LIMIT = 32768  # up to this many documents values are held whole, beyond it in 16 bits
-COARSE_LIMIT = 2048  # beyond this many a search looks at the upper 16 bits of dense rows first
+WIDE_LIMIT = 2048  # up to this many documents values are held whole, beyond it in 16 bits
 # Where things stand in a description: addresses of arrays, then numbers.
 (
     IDS, DOCUMENT_BOUNDS, DOCUMENT_WORDS, SINGLE_WEIGHTS, DOUBLE_WEIGHTS, NORMS, DIRECTORY, DENSE, POSTINGS,
-    COARSE, N_DOCUMENTS, TILE_SIZE, N_TILES, N_ROWS, N_POSTINGS, IS_NARROW, IS_COARSE, SHIFT, N_WEIGHTS, IS_SINGLE,
-    SEGMENT_SIZE,
-) = range(21)  # fmt: skip
+    EMBEDDED_BOUNDS, EMBEDDED_FEATURES, EMBEDDED_VALUES, N_DOCUMENTS, TILE_SIZE, N_TILES, N_ROWS, N_POSTINGS,
+    IS_NARROW, SHIFT, N_WEIGHTS, IS_SINGLE, N_EMBEDDED, SEGMENT_SIZE,
+) = range(23)  # fmt: skip
 COUNT_BITS = 14  # of an entry of the directory: as many postings as a tile has documents fit
 
 
@@ -98,38 +97,24 @@ class Segment:
         """Positions of the documents that can be neighbours."""
         return np.flatnonzero(self.norms[: self.ids.size] != ABSENT)
 
-    @cached_property
-    def coarse(self) -> NDArray[np.uint16] | None:
-        """The upper 16 bits of the dense rows, made from them on first use; None where they would not pay."""
-        if self.is_narrow or self.ids.size <= COARSE_LIMIT:
-            return None
-        coarse = aligned_zeros(self.dense.shape, np.uint16)
-        for tile, rows in enumerate(self.dense):
-            coarse[tile] = rows >> lost_bits(self.norms)
-        return coarse
+    @property
+    def n_searchable(self) -> int:
+        """How many documents can be neighbours."""
+        return self.searchable.size
 
     @cached_property
     def description(self) -> NDArray[np.int64]:
-        """Addresses and numbers for the compiled loops that scan values as they are held."""
-        return self._describe(None)
-
-    @cached_property
-    def search_description(self) -> NDArray[np.int64]:
-        """The same for those that look at coarse rows first where there are any."""
-        return self._describe(self.coarse)
-
-    def _describe(self, coarse: NDArray[np.uint16] | None) -> NDArray[np.int64]:
+        """Addresses and numbers for the compiled loops; what belongs to embedded documents is left at 0."""
         from treewass.search.kernels.views import describe
 
         n_tiles, n_rows, tile = self.dense.shape
         arrays = (
             self.ids, self.document_bounds, self.words, self.weights, self.weights, self.norms, self.directory,
-            self.dense, self.postings, self.dense if coarse is None else coarse,
+            self.dense, self.postings,
         )  # fmt: skip
         numbers = (
-            self.ids.size, tile, n_tiles, n_rows, self.postings.size, self.is_narrow, coarse is not None,
-            self.shift if coarse is None else lost_bits(self.norms), self.weights.size,
-            self.weights.dtype == np.float32,
+            0, 0, 0, self.ids.size, tile, n_tiles, n_rows, self.postings.size, self.is_narrow, self.shift,
+            self.weights.size, self.weights.dtype == np.float32, 0,
         )  # fmt: skip
         return describe(arrays, numbers)
 
@@ -149,7 +134,10 @@ class Segment:
         held, norms = self.held.copy(), self.norms.copy()
         held[positions] = False
         norms[positions] = ABSENT
-        return replace(self, held=held, norms=norms)
+        fewer = replace(self, held=held, norms=norms)
+        if "_embedded" in vars(self):  # what they are embedded as stays the same
+            vars(fewer)["_embedded"] = vars(self)["_embedded"]
+        return fewer
 
     def documents(self) -> csr_array:
         """Return the documents that are held, as counts."""
@@ -195,7 +183,7 @@ def build_segment(
         raise ValueError(f"Expected row totals that fit a float64, but row {overflowing} overflows. Scale X down.")
     norms[norms < 0] = ABSENT
     narrow = not wide and n_documents > WIDE_LIMIT
-    shift = lost_bits(norms) if narrow else 0
+    shift = max(0, int(norms[norms != ABSENT].max(initial=0)).bit_length() - 16) if narrow else 0
     directory, n_rows, n_postings = _make_directory(entries.reshape(-1, n_tiles), n_documents)
     dense = aligned_zeros((n_tiles, n_rows, tile), np.uint16 if narrow else np.int32)
     postings = np.empty(n_postings, dtype=np.uint32 if narrow else np.uint64)
@@ -216,17 +204,6 @@ def build_segment(
         shift=shift,
         n_words=metric.n_words,
     )
-
-
-def lost_bits(norms: NDArray[np.int32]) -> int:
-    """Return how many bits values must lose so that the sum of a document's has 16.
-
-    Examples
-    --------
-    >>> lost_bits(np.array([2**18, 5, ABSENT], dtype=np.int32))
-    3
-    """
-    return max(0, int(norms[norms != ABSENT].max(initial=0)).bit_length() - 16)
 
 
 def merge_documents(
@@ -264,7 +241,7 @@ def _make_directory(entries: NDArray[np.int64], n_documents: int) -> tuple[NDArr
     Scanning a dense row takes a fraction of the time a document, but reads every one of them: where the segment does
     not fit the nearest caches, a feature must be more frequent for that to pay.
     """
-    share = 16 if n_documents <= 2048 else 8
+    share = 16
     frequent = np.flatnonzero(entries.sum(axis=1) * share > n_documents)
     counts = entries.copy()
     counts[frequent] = 0

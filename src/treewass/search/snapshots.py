@@ -45,7 +45,7 @@ class Snapshot:
     @cached_property
     def n_searchable(self) -> int:
         """Documents that can be neighbours."""
-        return sum(segment.searchable.size for segment in self.segments)
+        return sum(segment.n_searchable for segment in self.segments)
 
     @cached_property
     def tile(self) -> int:
@@ -66,11 +66,6 @@ class Snapshot:
         ids = np.concatenate([*(segment.ids[segment.searchable] for segment in self.segments), np.empty(0, np.int64)])
         order = np.argsort(ids)
         return ids[order], order
-
-    @cached_property
-    def descriptions(self) -> list[NDArray[np.int64]]:
-        """Addresses and numbers of each segment that can be searched."""
-        return [segment.search_description for segment in self.segments if segment.searchable.size]
 
     def locate(self, ids: NDArray[np.int64]) -> Iterator[tuple[Segment, NDArray[np.intp], NDArray[np.intp]]]:
         """Find documents by their ids.

@@ -38,17 +38,19 @@ from treewass.search.scratch import (
 )
 from treewass.search.segments import (
     ABSENT,
-    COARSE,
     COUNT_BITS,
     DENSE,
     DIRECTORY,
     DOCUMENT_BOUNDS,
     DOCUMENT_WORDS,
     DOUBLE_WEIGHTS,
-    IS_COARSE,
+    EMBEDDED_BOUNDS,
+    EMBEDDED_FEATURES,
+    EMBEDDED_VALUES,
     IS_NARROW,
     IS_SINGLE,
     N_DOCUMENTS,
+    N_EMBEDDED,
     N_POSTINGS,
     N_ROWS,
     N_TILES,
@@ -60,7 +62,7 @@ from treewass.search.segments import (
     TILE_SIZE,
 )
 
-__all__ = ["embed_queries", "exact_distance", "refined_distance", "spread_query", "tile_keys"]
+__all__ = ["embed_queries", "exact_distance", "finish_narrow", "look_up", "spread_query", "tile_keys", "tile_room"]
 
 _ABSENT = np.int32(ABSENT)
 _COUNT = (1 << COUNT_BITS) - 1
@@ -112,51 +114,64 @@ def tile_keys(segment: Any, tile: Any, scratch: Any, features: Any, values: Any)
     """Write the keys of a tile's documents for one query into scratch.
 
     Key + norm of the query is the distance, or exceeds it by less than a slack where values have lost bits. What a
-    damaged file places outside its own arrays is left out. Returns how many keys there are, a multiple of 64, the
-    slack, and how many dense rows were added up.
+    damaged file places outside its own arrays is left out. Returns how many keys there are, a multiple of 64, and the
+    slack.
     """
-    tile_size, first = segment[TILE_SIZE], tile * segment[TILE_SIZE]
-    size = min(tile_size, ((segment[N_DOCUMENTS] - first + 63) // 64) * 64)
-    is_narrow, is_rough = segment[IS_NARROW] != 0, segment[IS_NARROW] + segment[IS_COARSE] != 0
-    n_rows, n_lists = _look_up(segment, tile, scratch, features, values)
+    size = tile_room(segment, tile)
+    n_rows, n_lists = look_up(segment, tile, scratch, features, values)
+    if segment[IS_NARROW]:
+        narrow = array_at(scratch[NARROW_SHARED], PLACES, np.uint16)
+        narrow[:size] = 0
+        rows, row_values = scratch[ROWS], scratch[NARROW_VALUES]
+        add_narrow_rows(segment[DENSE], rows, row_values, n_rows, scratch[NARROW_SHARED], size)
+        finish_narrow(segment, tile, scratch, n_lists, narrow)
+        return size, features.size << (segment[SHIFT] + 1)
     wide = array_at(scratch[WIDE_SHARED], PLACES, np.int32)
-    narrow = array_at(scratch[NARROW_SHARED], PLACES, np.uint16)
+    wide[:size] = 0
+    add_wide_rows(segment[DENSE], scratch[ROWS], scratch[ROW_VALUES], n_rows, scratch[WIDE_SHARED], size)
     lists = array_at(scratch[LISTS], scratch[ROOM], np.int64)
     list_values = array_at(scratch[VALUES], scratch[ROOM], np.int32)
-    if is_rough:
-        narrow[:size] = 0
-        dense = segment[DENSE] if is_narrow else segment[COARSE]
-        add_narrow_rows(dense, scratch[ROWS], scratch[NARROW_VALUES], n_rows, scratch[NARROW_SHARED], size)
-    if is_narrow:
-        for number in range(n_lists):
-            start, value = lists[number] >> COUNT_BITS, min(list_values[number] >> segment[SHIFT], 65535)
-            stop = start + (lists[number] & _COUNT)
-            add_narrow_postings(segment[POSTINGS], start, stop, value, scratch[NARROW_SHARED])
-    else:
-        wide[:size] = 0
-        if not is_rough:
-            add_wide_rows(segment[DENSE], scratch[ROWS], scratch[ROW_VALUES], n_rows, scratch[WIDE_SHARED], size)
-        for number in range(n_lists):
-            start, value = lists[number] >> COUNT_BITS, np.int64(list_values[number])
-            stop = start + (lists[number] & _COUNT)
-            add_wide_postings(segment[POSTINGS], start, stop, value, scratch[WIDE_SHARED])
+    for number in range(n_lists):
+        start, value = lists[number] >> COUNT_BITS, np.int64(list_values[number])
+        stop = start + (lists[number] & _COUNT)
+        add_wide_postings(segment[POSTINGS], start, stop, value, scratch[WIDE_SHARED])
     keys = array_at(scratch[KEYS], scratch[TILE_ROOM], np.int32)
-    norms = array_at(segment[NORMS] + 4 * first, tile_size, np.int32)
-    shift = np.int32(segment[SHIFT])
-    if is_narrow:
-        for place in range(size):
-            keys[place] = _key(norms[place], np.int32(narrow[place]) << shift)
-    elif is_rough:
-        for place in range(size):
-            keys[place] = _key(norms[place], wide[place] + (np.int32(narrow[place]) << shift))
-    else:
-        for place in range(size):
-            keys[place] = _key(norms[place], wide[place])
-    for place in range(segment[N_DOCUMENTS] - first, size):
+    norms = array_at(segment[NORMS] + 4 * tile * segment[TILE_SIZE], segment[TILE_SIZE], np.int32)
+    for place in range(size):
+        keys[place] = _key(norms[place], wide[place])
+    _hide_rest(segment, tile, keys, size)
+    return size, 0
+
+
+@inner
+def tile_room(segment: Any, tile: Any) -> Any:
+    """Return how many places of a tile are looked at: its documents, and what fills up the last 64."""
+    left = segment[N_DOCUMENTS] - tile * segment[TILE_SIZE]
+    return min(segment[TILE_SIZE], ((left + 63) // 64) * 64)
+
+
+@inner
+def finish_narrow(segment: Any, tile: Any, scratch: Any, n_lists: Any, shared: Any) -> None:
+    """Add what postings share to the sums of a narrow tile's dense rows, and write the keys."""
+    lists = array_at(scratch[LISTS], scratch[ROOM], np.int64)
+    list_values = array_at(scratch[VALUES], scratch[ROOM], np.int32)
+    for number in range(n_lists):
+        start, value = lists[number] >> COUNT_BITS, min(list_values[number] >> segment[SHIFT], 65535)
+        stop = start + (lists[number] & _COUNT)
+        add_narrow_postings(segment[POSTINGS], start, stop, value, shared.ctypes.data)
+    keys = array_at(scratch[KEYS], scratch[TILE_ROOM], np.int32)
+    norms = array_at(segment[NORMS] + 4 * tile * segment[TILE_SIZE], segment[TILE_SIZE], np.int32)
+    size, shift = tile_room(segment, tile), np.int32(segment[SHIFT])
+    for place in range(size):
+        keys[place] = _key(norms[place], np.int32(shared[place]) << shift)
+    _hide_rest(segment, tile, keys, size)
+
+
+@inner
+def _hide_rest(segment: Any, tile: Any, keys: Any, size: Any) -> None:
+    """Make sure that what fills up the last 64 places is no neighbour, whatever a damaged file says."""
+    for place in range(segment[N_DOCUMENTS] - tile * segment[TILE_SIZE], size):
         keys[place] = _ABSENT
-    n_rough = features.size if is_narrow else n_rows
-    slack = n_rough << (segment[SHIFT] + 1) if is_rough else 0
-    return size, slack, n_rows
 
 
 @inner
@@ -166,7 +181,7 @@ def _key(norm: Any, shared: Any) -> Any:
 
 
 @inner
-def _look_up(segment: Any, tile: Any, scratch: Any, features: Any, values: Any) -> Any:
+def look_up(segment: Any, tile: Any, scratch: Any, features: Any, values: Any) -> Any:
     """Find a query's dense rows and lists of postings in a tile; write them to scratch, and return how many.
 
     The number of rows is a multiple of GROUP, filled up with rows of value 0.
@@ -198,22 +213,6 @@ def _look_up(segment: Any, tile: Any, scratch: Any, features: Any, values: Any) 
 
 
 @inner
-def refined_distance(segment: Any, tile: Any, scratch: Any, n_rows: Any, place: Any, norm: Any) -> Any:
-    """Compare a document of a coarse segment exactly with the query whose keys were written last.
-
-    What postings add is exact already; of the dense rows the whole values are read.
-    """
-    dense = array_at(segment[DENSE], segment[N_TILES] * segment[N_ROWS] * segment[TILE_SIZE], np.int32)
-    rows = array_at(scratch[ROWS], scratch[ROOM], np.int64)
-    row_values = array_at(scratch[ROW_VALUES], scratch[ROOM], np.int32)
-    norms = array_at(segment[NORMS] + 4 * tile * segment[TILE_SIZE], segment[TILE_SIZE], np.int32)
-    shared = np.int64(array_at(scratch[WIDE_SHARED], PLACES, np.int32)[place])
-    for number in range(n_rows):
-        shared += min(row_values[number], dense[rows[number] + place])
-    return norm + norms[place] - 2 * shared
-
-
-@inner
 def spread_query(scratch: Any, n_features: Any, features: Any, values: Any, is_there: Any) -> Any:
     """Write a query in full, or zeros in its place again."""
     query = array_at(scratch[QUERY], n_features, np.int32)
@@ -223,10 +222,12 @@ def spread_query(scratch: Any, n_features: Any, features: Any, values: Any, is_t
 
 @inner
 def exact_distance(metric: Any, segment: Any, scratch: Any, document: Any, norm: Any) -> Any:
-    """Embed a document from its words and compare it with the query in scratch, in units.
+    """Compare a document, embedded already or from its words, with the query in scratch, in units.
 
     A document that a damaged file places outside its own arrays has no words.
     """
+    if segment[N_EMBEDDED] > 0:
+        return _embedded_distance(segment, scratch, document, norm)
     sums = array_at(scratch[SUMS], metric[N_FEATURES], np.int64)
     word_masses = array_at(scratch[WORD_MASSES], metric[N_WORDS], np.int64)
     unsorted = array_at(scratch[SUMS], 0, np.uint64)
@@ -246,11 +247,24 @@ def exact_distance(metric: Any, segment: Any, scratch: Any, document: Any, norm:
         double = array_at(segment[DOUBLE_WEIGHTS], segment[N_WEIGHTS], np.float64)
         for entry in range(count):
             weights[entry] = double[start + entry]
-    n_touched = spread_document(
-        metric, words, weights, start, 0, count, word_masses, sums, unsorted, touched, amounts
-    )
+    n_touched = spread_document(metric, words, weights, start, 0, count, word_masses, sums, unsorted, touched, amounts)
     distance = norm
     for position in range(n_touched):
         value = np.int64(np.rint(amounts[position]))
         distance += value - 2 * min(value, np.int64(query[touched[position]]))
     return distance
+
+
+@inner
+def _embedded_distance(segment: Any, scratch: Any, document: Any, norm: Any) -> Any:
+    """Compare an embedded document with the query in scratch."""
+    bounds = array_at(segment[EMBEDDED_BOUNDS], segment[N_DOCUMENTS] + 1, np.int64)
+    features = array_at(segment[EMBEDDED_FEATURES], segment[N_EMBEDDED], np.int32)
+    values = array_at(segment[EMBEDDED_VALUES], segment[N_EMBEDDED], np.int32)
+    query = array_at(scratch[QUERY], scratch[ROOM], np.int32)
+    shared, total = np.int32(0), np.int32(0)
+    for position in range(np.uint64(bounds[document]), np.uint64(bounds[document + 1])):
+        value = values[position]
+        total += value
+        shared += min(query[np.uint32(features[position])], value)
+    return norm + total - 2 * np.int64(shared)

@@ -10,12 +10,17 @@ from numpy.typing import NDArray
 
 from treewass.search.kernels.bits import first_bit, marked_at_most
 from treewass.search.kernels.compiling import compiled, inner
-from treewass.search.kernels.queries import embed_queries, exact_distance, refined_distance, spread_query, tile_keys
+from treewass.search.kernels.queries import (
+    embed_queries,
+    exact_distance,
+    spread_query,
+    tile_keys,
+)
 from treewass.search.kernels.selection import BLOCK, drain, gather, key_bound, offer, pack, rank
 from treewass.search.kernels.views import array_at
 from treewass.search.layout import FRACTION_BITS, METRIC_SIZE, N_FEATURES
 from treewass.search.scratch import FOUND, FOUND_ROOM, KEYS, SCRATCH_SIZE, TILE_ROOM
-from treewass.search.segments import ABSENT, IDS, IS_COARSE, IS_NARROW, N_DOCUMENTS, N_TILES, SEGMENT_SIZE, TILE_SIZE
+from treewass.search.segments import ABSENT, IDS, IS_NARROW, N_DOCUMENTS, N_TILES, SEGMENT_SIZE, TILE_SIZE
 
 __all__ = ["chosen_distances", "scanned_distances", "search_rows", "within_row"]
 
@@ -71,8 +76,9 @@ def search_rows(
             for tile in range(segment[N_TILES]):
                 for query in range(n_queries):
                     span = slice(bounds[query], bounds[query + 1])
-                    sizes[query] = _offer_tile(
-                        metric, segment, tile, scratch, features[span], values[span], norms[query],
+                    n_keys, slack = tile_keys(segment, tile, scratch, features[span], values[span])
+                    sizes[query] = _offer_keys(
+                        metric, segment, tile, scratch, features[span], values[span], norms[query], slack, n_keys,
                         units[query], out_ids[query], sizes[query],
                     )  # fmt: skip
         for query in range(n_queries):
@@ -90,19 +96,18 @@ def _search_tile(
 ) -> None:
     """Write the nearest documents of one query in an index that is one tile: ranked, or by a heap if they are many."""
     k = out_ids.size
-    count = FOUND_ROOM + 1
-    n_rows, slack = 0, 0
+    n_keys, slack = tile_keys(segment, 0, scratch, features, values)
+    keys = array_at(scratch[KEYS], scratch[TILE_ROOM], np.int32)
     found = array_at(scratch[FOUND], FOUND_ROOM, np.int64)
-    if not segment[IS_NARROW] and (k <= BLOCK or segment[N_DOCUMENTS] <= FOUND_ROOM):
-        n_keys, slack, n_rows = tile_keys(segment, 0, scratch, features, values)
-        keys = array_at(scratch[KEYS], scratch[TILE_ROOM], np.int32)
-        count = gather(keys, n_keys, np.int32(min(key_bound(keys, n_keys, k) + slack, _MOST)), found)
+    count = gather(keys, n_keys, np.int32(min(key_bound(keys, n_keys, k) + slack, _MOST)), found)
     if count > FOUND_ROOM:
-        size = _offer_tile(metric, segment, 0, scratch, features, values, norm, out_units, out_ids, 0)
+        size = _offer_keys(metric, segment, 0, scratch, features, values, norm, slack, n_keys, out_units, out_ids, 0)
         drain(out_units, out_ids, size)
         return
     if slack > 0:
-        count = _refine(segment, scratch, n_rows, slack, k, found, count)
+        spread_query(scratch, metric[N_FEATURES], features, values, True)
+        count = _refine(metric, segment, scratch, slack, k, found, count)
+        spread_query(scratch, metric[N_FEATURES], features, values, False)
     ids = array_at(segment[IDS], segment[N_DOCUMENTS], np.int64)
     for one in range(count):
         before = rank(found, count, one)
@@ -112,7 +117,7 @@ def _search_tile(
 
 
 @inner
-def _refine(segment: Any, scratch: Any, n_rows: Any, slack: Any, k: Any, found: Any, count: Any) -> Any:
+def _refine(metric: Any, segment: Any, scratch: Any, slack: Any, k: Any, found: Any, count: Any) -> Any:
     """Make the keys found exact, but for those that are too large to be among the k smallest; return how many stay."""
     limit = np.int64(_MOST)
     for one in range(count):
@@ -122,13 +127,13 @@ def _refine(segment: Any, scratch: Any, n_rows: Any, slack: Any, k: Any, found: 
     for one in range(count):
         if found[one] >> np.int64(32) <= limit:
             place = found[one] & np.int64(0xFFFFFFFF)
-            found[stay] = pack(refined_distance(segment, 0, scratch, n_rows, place, 0), place)
+            found[stay] = pack(exact_distance(metric, segment, scratch, place, 0), place)
             stay += 1
     return stay
 
 
 @inner
-def _offer_tile(
+def _offer_keys(
     metric: Any,
     segment: Any,
     tile: Any,
@@ -136,12 +141,13 @@ def _offer_tile(
     features: Any,
     values: Any,
     norm: Any,
+    slack: Any,
+    n_keys: Any,
     heap_units: Any,
     heap_ids: Any,
     size: Any,
 ) -> Any:
-    """Offer a heap every document of a tile that may be among the k nearest; return the heap's size."""
-    n_keys, slack, n_rows = tile_keys(segment, tile, scratch, features, values)
+    """Offer a heap every document of a tile whose key says that it may be near; return the heap's size."""
     keys = array_at(scratch[KEYS], scratch[TILE_ROOM], np.int32)
     ids = array_at(segment[IDS], segment[N_DOCUMENTS], np.int64)
     k = heap_units.size
@@ -155,15 +161,12 @@ def _offer_tile(
             near &= near - np.uint64(1)
             if keys[place] > limit:
                 continue
-            document = tile * segment[TILE_SIZE] + place
-            distance = keys[place] + norm
+            document, distance = tile * segment[TILE_SIZE] + place, keys[place] + norm
             if segment[IS_NARROW]:
                 if not is_spread:
                     spread_query(scratch, metric[N_FEATURES], features, values, True)
                     is_spread = True
                 distance = exact_distance(metric, segment, scratch, document, norm)
-            elif segment[IS_COARSE]:
-                distance = refined_distance(segment, tile, scratch, n_rows, place, norm)
             size = offer(heap_units, heap_ids, size, distance, ids[document])
             if size == k:
                 limit = min(limit, heap_units[0] - norm + slack)
@@ -216,7 +219,7 @@ def _collect_tile(
     found: Any,
 ) -> Any:
     """Append the documents of a tile within a radius; return how many there are now."""
-    n_keys, slack, n_rows = tile_keys(segment, tile, scratch, features, values)
+    n_keys, slack = tile_keys(segment, tile, scratch, features, values)
     keys = array_at(scratch[KEYS], scratch[TILE_ROOM], np.int32)
     ids = array_at(segment[IDS], segment[N_DOCUMENTS], np.int64)
     limit = min(radius - norm + slack, _MOST)
@@ -225,12 +228,9 @@ def _collect_tile(
     for place in range(n_keys):
         if keys[place] > limit:
             continue
-        document = tile * segment[TILE_SIZE] + place
-        distance = keys[place] + norm
+        document, distance = tile * segment[TILE_SIZE] + place, keys[place] + norm
         if segment[IS_NARROW]:
             distance = exact_distance(metric, segment, scratch, document, norm)
-        elif segment[IS_COARSE]:
-            distance = refined_distance(segment, tile, scratch, n_rows, place, norm)
         if distance <= radius:
             out_units[found], out_ids[found] = distance, ids[document]
             found += 1
@@ -247,7 +247,7 @@ def scanned_distances(
     weights: NDArray[np.float64],
     out: NDArray[np.float64],
 ) -> tuple[int, int]:
-    """Write the distances of all queries to every document of one segment, wide and not coarse.
+    """Write the distances of all queries to every document of one segment that holds values whole.
 
     What stands for a document that is no neighbour means nothing. Returns as `search_rows` does.
     """
@@ -261,7 +261,7 @@ def scanned_distances(
         start = tile * segment[TILE_SIZE]
         for query in range(indptr.size - 1):
             span = slice(bounds[query], bounds[query + 1])
-            n_keys, _, _ = tile_keys(segment, tile, scratch, features[span], values[span])
+            n_keys, _ = tile_keys(segment, tile, scratch, features[span], values[span])
             for place in range(min(n_keys, segment[N_DOCUMENTS] - start)):
                 out[query, start + place] = (keys[place] + norms[query]) * resolution
     return -1, 0
