@@ -19,11 +19,10 @@ EMBEDDED_LIMIT = 32768  # documents of a narrow segment; those of larger ones ar
 
 
 class Embedded(NamedTuple):
-    """Documents as features and values in units: where each begins, and both."""
+    """Documents as features (upper half) and values in units (lower half): where each begins, and both in one."""
 
     bounds: NDArray[np.int64]
-    features: NDArray[np.int32]
-    values: NDArray[np.int32]
+    entries: NDArray[np.int64]
 
 
 def embedded_documents(metric: TreeMetric, segment: Segment) -> Embedded | None:
@@ -56,4 +55,4 @@ def _embed(metric: TreeMetric, segment: Segment) -> Embedded | None:
 
     arrays = (segment.document_bounds.astype(np.int32), np.array(segment.words), segment.weights.astype(np.float64))
     row, bounds, features, values = embed_rows(layout_of(metric).description, *arrays, True)
-    return Embedded(bounds, features, values.astype(np.int32)) if row < 0 else None
+    return Embedded(bounds, features.astype(np.int64) << 32 | values.astype(np.int64)) if row < 0 else None

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TreeIndex"]
 
-_BLOCK = 64  # queries that a thread takes at a time
+_BATCH = 64  # queries that a thread takes at a time
 _INT64 = np.dtype(np.int64)
 
 
@@ -226,7 +226,7 @@ class TreeIndex:
                 found = within_radius(self.metric, snapshot, self._plan(snapshot), queries, row, units)
                 distances[row], ids[row] = found
 
-        run_in_blocks(work, n_rows, self.n_jobs, _BLOCK)
+        run_in_blocks(work, n_rows, self.n_jobs, _BATCH)
         return distances, ids
 
     def distances(self, x: Any, ids: ArrayLike | None = None) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -365,7 +365,7 @@ class TreeIndex:
         """Write the nearest documents of all queries; return the first row that cannot be embedded and why."""
         search_rows = _compiled_search()
         n_rows = ids.shape[0]
-        if n_rows <= _BLOCK:
+        if n_rows <= _BATCH:
             failure: tuple[int, int] = search_rows(self._plan(snapshot), *queries, distances, ids)
             return failure
         failures: list[tuple[int, int]] = []
@@ -376,7 +376,7 @@ class TreeIndex:
             if row >= 0:
                 failures.append((start + row, reason))
 
-        run_in_blocks(work, n_rows, self.n_jobs, _BLOCK)
+        run_in_blocks(work, n_rows, self.n_jobs, _BATCH)
         return min(failures, default=(-1, 0))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from treewass.search.embedded import Embedded, embedded_documents
 from treewass.search.layout import layout_of
 from treewass.search.scratch import Scratch
-from treewass.search.segments import EMBEDDED_BOUNDS, N_EMBEDDED, Segment
+from treewass.search.segments import EMBEDDED, EMBEDDED_BOUNDS, N_EMBEDDED, Segment
 from treewass.trees.metric import TreeMetric
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def _described(segment: Segment, embedded: Embedded | None) -> NDArray[np.int64]
     if embedded is None:
         return segment.description
     description = segment.description.copy()
-    addresses = [array.ctypes.data for array in (embedded.bounds, embedded.features, embedded.values)]
-    description[EMBEDDED_BOUNDS : EMBEDDED_BOUNDS + 3] = addresses
-    description[N_EMBEDDED] = embedded.features.size
+    description[EMBEDDED_BOUNDS] = embedded.bounds.ctypes.data
+    description[EMBEDDED] = embedded.entries.ctypes.data
+    description[N_EMBEDDED] = embedded.entries.size
     return description

@@ -16,8 +16,8 @@ __all__ = ["Scratch"]
 # Where things stand in a description: addresses of arrays, then numbers.
 (
     SUMS, WORD_MASSES, WEIGHTS, TOUCHED, AMOUNTS, QUERY, ROWS, ROW_VALUES, NARROW_VALUES, LISTS, VALUES,
-    WIDE_SHARED, NARROW_SHARED, KEYS, FOUND, ROOM, TILE_ROOM, SCRATCH_SIZE,
-) = range(18)  # fmt: skip
+    WIDE_SHARED, NARROW_SHARED, COPIED, KEYS, FOUND, ROOM, TILE_ROOM, SCRATCH_SIZE,
+) = range(19)  # fmt: skip
 FOUND_ROOM = 256  # documents that are ranked against each other, at most
 
 
@@ -40,7 +40,7 @@ class Scratch:
     """
 
     def __init__(self, n_words: int, n_features: int, tile: int) -> None:
-        from treewass.search.kernels.scans import PLACES
+        from treewass.search.kernels.scans import BUFFER, PLACES
         from treewass.search.kernels.views import describe
 
         self.tile = max(64, -(-tile // 64) * 64)
@@ -59,6 +59,7 @@ class Scratch:
             np.empty(room, dtype=np.int32),
             aligned_zeros((PLACES,), np.int32),
             aligned_zeros((PLACES,), np.uint16),
+            aligned_zeros((BUFFER,), np.uint64),
             aligned_zeros((self.tile,), np.int32),
             np.empty(FOUND_ROOM, dtype=np.int64),
         )

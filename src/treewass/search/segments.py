@@ -24,9 +24,11 @@ WIDE_LIMIT = 2048  # up to this many documents values are held whole, beyond it 
 # Where things stand in a description: addresses of arrays, then numbers.
 (
     IDS, DOCUMENT_BOUNDS, DOCUMENT_WORDS, SINGLE_WEIGHTS, DOUBLE_WEIGHTS, NORMS, DIRECTORY, DENSE, POSTINGS,
-    EMBEDDED_BOUNDS, EMBEDDED_FEATURES, EMBEDDED_VALUES, N_DOCUMENTS, TILE_SIZE, N_TILES, N_ROWS, N_POSTINGS,
-    IS_NARROW, SHIFT, N_WEIGHTS, IS_SINGLE, N_EMBEDDED, SEGMENT_SIZE,
+    EMBEDDED_BOUNDS, EMBEDDED, N_DOCUMENTS, TILE_SIZE, N_TILES, N_ROWS, N_POSTINGS,
+    IS_NARROW, SHIFT, N_WEIGHTS, IS_SINGLE, N_DIRECTORY, N_EMBEDDED, SEGMENT_SIZE,
 ) = range(23)  # fmt: skip
+SHARE = 8
+SMALL = 16
 COUNT_BITS = 14  # of an entry of the directory: as many postings as a tile has documents fit
 
 
@@ -113,8 +115,8 @@ class Segment:
             self.dense, self.postings,
         )  # fmt: skip
         numbers = (
-            0, 0, 0, self.ids.size, tile, n_tiles, n_rows, self.postings.size, self.is_narrow, self.shift,
-            self.weights.size, self.weights.dtype == np.float32, 0,
+            0, 0, self.ids.size, tile, n_tiles, n_rows, self.postings.size, self.is_narrow, self.shift,
+            self.weights.size, self.weights.dtype == np.float32, self.directory.size, 0,
         )  # fmt: skip
         return describe(arrays, numbers)
 
@@ -241,7 +243,7 @@ def _make_directory(entries: NDArray[np.int64], n_documents: int) -> tuple[NDArr
     Scanning a dense row takes a fraction of the time a document, but reads every one of them: where the segment does
     not fit the nearest caches, a feature must be more frequent for that to pay.
     """
-    share = 16
+    share = SMALL if n_documents <= WIDE_LIMIT else SHARE
     frequent = np.flatnonzero(entries.sum(axis=1) * share > n_documents)
     counts = entries.copy()
     counts[frequent] = 0

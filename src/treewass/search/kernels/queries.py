@@ -11,15 +11,16 @@ from treewass.search.kernels.embedding import INVALID, spread_document
 from treewass.search.kernels.scans import (
     GROUP,
     PLACES,
-    add_narrow_postings,
+    add_narrow_lists,
     add_narrow_rows,
-    add_wide_postings,
+    add_wide_lists,
     add_wide_rows,
 )
-from treewass.search.kernels.views import array_at
+from treewass.search.kernels.views import array_at, prefetch
 from treewass.search.layout import LONGEST, N_FEATURES, N_WORDS
 from treewass.search.scratch import (
     AMOUNTS,
+    COPIED,
     KEYS,
     LISTS,
     NARROW_SHARED,
@@ -44,11 +45,11 @@ from treewass.search.segments import (
     DOCUMENT_BOUNDS,
     DOCUMENT_WORDS,
     DOUBLE_WEIGHTS,
+    EMBEDDED,
     EMBEDDED_BOUNDS,
-    EMBEDDED_FEATURES,
-    EMBEDDED_VALUES,
     IS_NARROW,
     IS_SINGLE,
+    N_DIRECTORY,
     N_DOCUMENTS,
     N_EMBEDDED,
     N_POSTINGS,
@@ -62,7 +63,17 @@ from treewass.search.segments import (
     TILE_SIZE,
 )
 
-__all__ = ["embed_queries", "exact_distance", "finish_narrow", "look_up", "spread_query", "tile_keys", "tile_room"]
+__all__ = [
+    "embed_queries",
+    "exact_distance",
+    "expect",
+    "look_up",
+    "narrow_keys",
+    "narrow_rows",
+    "spread_query",
+    "tile_keys",
+    "tile_room",
+]
 
 _ABSENT = np.int32(ABSENT)
 _COUNT = (1 << COUNT_BITS) - 1
@@ -113,34 +124,56 @@ def embed_queries(metric: Any, scratch: Any, indptr: Any, words: Any, weights: A
 def tile_keys(segment: Any, tile: Any, scratch: Any, features: Any, values: Any) -> Any:
     """Write the keys of a tile's documents for one query into scratch.
 
-    Key + norm of the query is the distance, or exceeds it by less than a slack where values have lost bits. What a
-    damaged file places outside its own arrays is left out. Returns how many keys there are, a multiple of 64, and the
-    slack.
+    Key + norm of the query is the distance, or exceeds it by less than a slack where values have lost bits. Returns
+    how many keys there are, a multiple of 64, and the slack.
     """
-    size = tile_room(segment, tile)
-    n_rows, n_lists = look_up(segment, tile, scratch, features, values)
+    size, room = tile_room(segment, tile), scratch[ROOM]
+    rows, row_values = array_at(scratch[ROWS], room, np.int64), array_at(scratch[ROW_VALUES], room, np.int32)
+    lists, list_values = array_at(scratch[LISTS], room, np.int64), array_at(scratch[VALUES], room, np.int32)
+    n_rows, n_lists = look_up(segment, tile, features, values, rows, row_values, lists, list_values)
     if segment[IS_NARROW]:
+        narrow_values = array_at(scratch[NARROW_VALUES], room, np.uint16)
         narrow = array_at(scratch[NARROW_SHARED], PLACES, np.uint16)
+        narrow_rows(segment, row_values, n_rows, narrow_values)
         narrow[:size] = 0
-        rows, row_values = scratch[ROWS], scratch[NARROW_VALUES]
-        add_narrow_rows(segment[DENSE], rows, row_values, n_rows, scratch[NARROW_SHARED], size)
-        finish_narrow(segment, tile, scratch, n_lists, narrow)
-        return size, features.size << (segment[SHIFT] + 1)
+        add_narrow_rows(segment[DENSE], scratch[ROWS], scratch[NARROW_VALUES], n_rows, scratch[NARROW_SHARED], size)
+        return narrow_keys(segment, tile, scratch, lists[:n_lists], list_values, narrow, features.size)
     wide = array_at(scratch[WIDE_SHARED], PLACES, np.int32)
     wide[:size] = 0
     add_wide_rows(segment[DENSE], scratch[ROWS], scratch[ROW_VALUES], n_rows, scratch[WIDE_SHARED], size)
-    lists = array_at(scratch[LISTS], scratch[ROOM], np.int64)
-    list_values = array_at(scratch[VALUES], scratch[ROOM], np.int32)
-    for number in range(n_lists):
-        start, value = lists[number] >> COUNT_BITS, np.int64(list_values[number])
-        stop = start + (lists[number] & _COUNT)
-        add_wide_postings(segment[POSTINGS], start, stop, value, scratch[WIDE_SHARED])
-    keys = array_at(scratch[KEYS], scratch[TILE_ROOM], np.int32)
-    norms = array_at(segment[NORMS] + 4 * tile * segment[TILE_SIZE], segment[TILE_SIZE], np.int32)
+    add_wide_lists(
+        segment[POSTINGS], segment[N_POSTINGS], lists[:n_lists], list_values, 0, 2**31, scratch[COPIED],
+        scratch[WIDE_SHARED],
+    )  # fmt: skip
+    keys, norms = _keys_and_norms(segment, tile, scratch)
     for place in range(size):
         keys[place] = _key(norms[place], wide[place])
     _hide_rest(segment, tile, keys, size)
     return size, 0
+
+
+@inner
+def narrow_rows(segment: Any, row_values: Any, n_rows: Any, narrow_values: Any) -> None:
+    """Drop the last bits of a query's values; what exceeds every document's value may be cut to the largest."""
+    for number in range(n_rows):
+        narrow_values[number] = np.uint16(min(row_values[number] >> segment[SHIFT], 65535))
+
+
+@inner
+def narrow_keys(
+    segment: Any, tile: Any, scratch: Any, lists: Any, list_values: Any, shared: Any, n_features: Any
+) -> Any:
+    """Add what postings share to the sums of a narrow tile's dense rows, and write the keys; return as `tile_keys`."""
+    add_narrow_lists(
+        segment[POSTINGS], segment[N_POSTINGS], lists, list_values, segment[SHIFT], 65535, scratch[COPIED],
+        shared.ctypes.data,
+    )  # fmt: skip
+    keys, norms = _keys_and_norms(segment, tile, scratch)
+    size, shift = tile_room(segment, tile), np.int32(segment[SHIFT])
+    for place in range(size):
+        keys[place] = _key(norms[place], np.int32(shared[place]) << shift)
+    _hide_rest(segment, tile, keys, size)
+    return size, n_features << (segment[SHIFT] + 1)
 
 
 @inner
@@ -151,20 +184,16 @@ def tile_room(segment: Any, tile: Any) -> Any:
 
 
 @inner
-def finish_narrow(segment: Any, tile: Any, scratch: Any, n_lists: Any, shared: Any) -> None:
-    """Add what postings share to the sums of a narrow tile's dense rows, and write the keys."""
-    lists = array_at(scratch[LISTS], scratch[ROOM], np.int64)
-    list_values = array_at(scratch[VALUES], scratch[ROOM], np.int32)
-    for number in range(n_lists):
-        start, value = lists[number] >> COUNT_BITS, min(list_values[number] >> segment[SHIFT], 65535)
-        stop = start + (lists[number] & _COUNT)
-        add_narrow_postings(segment[POSTINGS], start, stop, value, shared.ctypes.data)
-    keys = array_at(scratch[KEYS], scratch[TILE_ROOM], np.int32)
+def _keys_and_norms(segment: Any, tile: Any, scratch: Any) -> Any:
+    """View the keys in scratch and the norms of a tile."""
     norms = array_at(segment[NORMS] + 4 * tile * segment[TILE_SIZE], segment[TILE_SIZE], np.int32)
-    size, shift = tile_room(segment, tile), np.int32(segment[SHIFT])
-    for place in range(size):
-        keys[place] = _key(norms[place], np.int32(shared[place]) << shift)
-    _hide_rest(segment, tile, keys, size)
+    return array_at(scratch[KEYS], scratch[TILE_ROOM], np.int32), norms
+
+
+@inner
+def _key(norm: Any, shared: Any) -> Any:
+    """Subtract what is shared, but not from what stands for a document that is no neighbour."""
+    return _ABSENT if norm == _ABSENT else np.int32(norm - np.int32(2) * shared)
 
 
 @inner
@@ -175,24 +204,16 @@ def _hide_rest(segment: Any, tile: Any, keys: Any, size: Any) -> None:
 
 
 @inner
-def _key(norm: Any, shared: Any) -> Any:
-    """Subtract what is shared, but not from what stands for a document that is no neighbour."""
-    return _ABSENT if norm == _ABSENT else np.int32(norm - np.int32(2) * shared)
+def look_up(
+    segment: Any, tile: Any, features: Any, values: Any, rows: Any, row_values: Any, lists: Any, list_values: Any
+) -> Any:
+    """Find a query's dense rows and lists of postings in a tile, and write them down; return how many.
 
-
-@inner
-def look_up(segment: Any, tile: Any, scratch: Any, features: Any, values: Any) -> Any:
-    """Find a query's dense rows and lists of postings in a tile; write them to scratch, and return how many.
-
-    The number of rows is a multiple of GROUP, filled up with rows of value 0.
+    The number of rows is a multiple of GROUP, filled up with rows of value 0. What a damaged file places outside its
+    own arrays is left out.
     """
     tile_size, n_tiles, n_rows = segment[TILE_SIZE], segment[N_TILES], segment[N_ROWS]
-    directory = array_at(segment[DIRECTORY], scratch[ROOM] * n_tiles, np.int64)
-    rows = array_at(scratch[ROWS], scratch[ROOM], np.int64)
-    row_values = array_at(scratch[ROW_VALUES], scratch[ROOM], np.int32)
-    narrow_values = array_at(scratch[NARROW_VALUES], scratch[ROOM], np.uint16)
-    lists = array_at(scratch[LISTS], scratch[ROOM], np.int64)
-    list_values = array_at(scratch[VALUES], scratch[ROOM], np.int32)
+    directory = array_at(segment[DIRECTORY], segment[N_DIRECTORY], np.int64)
     used, n_lists = np.uint64(0), np.uint64(0)
     first_row, n_postings = tile * n_rows, segment[N_POSTINGS]
     for position in range(features.size):
@@ -207,8 +228,6 @@ def look_up(segment: Any, tile: Any, scratch: Any, features: Any, values: Any) -
     while used % np.uint64(GROUP):
         rows[used], row_values[used] = rows[0], 0
         used += np.uint64(1)
-    for position in range(used):
-        narrow_values[position] = np.uint16(min(row_values[position] >> segment[SHIFT], 65535))
     return np.int64(used), np.int64(n_lists)
 
 
@@ -259,12 +278,20 @@ def exact_distance(metric: Any, segment: Any, scratch: Any, document: Any, norm:
 def _embedded_distance(segment: Any, scratch: Any, document: Any, norm: Any) -> Any:
     """Compare an embedded document with the query in scratch."""
     bounds = array_at(segment[EMBEDDED_BOUNDS], segment[N_DOCUMENTS] + 1, np.int64)
-    features = array_at(segment[EMBEDDED_FEATURES], segment[N_EMBEDDED], np.int32)
-    values = array_at(segment[EMBEDDED_VALUES], segment[N_EMBEDDED], np.int32)
+    entries = array_at(segment[EMBEDDED], segment[N_EMBEDDED], np.int64)
     query = array_at(scratch[QUERY], scratch[ROOM], np.int32)
     shared, total = np.int32(0), np.int32(0)
     for position in range(np.uint64(bounds[document]), np.uint64(bounds[document + 1])):
-        value = values[position]
+        value = np.int32(entries[position])
         total += value
-        shared += min(query[np.uint32(features[position])], value)
+        shared += min(query[np.uint64(entries[position] >> 32)], value)
     return norm + total - 2 * np.int64(shared)
+
+
+@inner
+def expect(segment: Any, document: Any) -> None:
+    """Have an embedded document fetched into the nearest cache: it will be compared soon."""
+    if segment[N_EMBEDDED] > 0:
+        bounds = array_at(segment[EMBEDDED_BOUNDS], segment[N_DOCUMENTS] + 1, np.int64)
+        for position in range(bounds[document], bounds[document + 1], 8):
+            prefetch(segment[EMBEDDED] + 8 * position)

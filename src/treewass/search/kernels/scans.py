@@ -15,15 +15,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba import types  # type: ignore[attr-defined]
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-__all__ = ["GROUP", "PLACES", "add_narrow_postings", "add_narrow_rows", "add_wide_postings", "add_wide_rows"]
+from treewass.search.kernels.compiling import inner
+from treewass.search.kernels.views import array_at
+from treewass.search.segments import COUNT_BITS
+
+__all__ = ["BUFFER", "GROUP", "PLACES", "add_narrow_lists", "add_narrow_rows", "add_wide_lists", "add_wide_rows"]
 
 GROUP = 8  # dense rows added up at a time
 PLACES = 65536  # sums that postings can reach: their place has 16 bits, so that none leads elsewhere
+CHUNK = 32  # postings copied at a time
+_FULL = 2048  # postings copied before they are added up
+BUFFER = _FULL + (1 << COUNT_BITS) + CHUNK
 _STEP = 64  # bytes of each row taken at a time
 _ADDRESS = ir.IntType(64)
 
@@ -78,30 +86,78 @@ def _row_adder(bits: int) -> Any:
     return add_rows
 
 
-def _posting_adder(bits: int) -> Any:
-    """Make the loop over postings of so many bits: the value in the lower half, the place above it."""
+def _list_adder(bits: int) -> Any:
+    """Make the loop over lists of postings of so many bits: the value in the lower half, the place above it.
+
+    Lists are short, and the processor stumbles at the end of each. So they are first copied one behind the other, a
+    whole chunk at a time, with values cut to the query's; then one loop adds all of them up.
+    """
     posting, number = ir.IntType(bits), ir.IntType(bits // 2)
+    vector = ir.VectorType(number, 2 * CHUNK)
+    kind = np.uint32 if bits == 32 else np.uint64
+    half, low = kind(bits // 2), kind(2 ** (bits // 2) - 1)
 
     @intrinsic
-    def add_postings(typing_context: Any, postings: Any, start: Any, stop: Any, value: Any, sums: Any) -> Any:  # noqa: ARG001
-        """Add min(value, number) of the postings from `start` to `stop` to the sums of their places."""
+    def copy_chunk(typing_context: Any, source: Any, value: Any, target: Any) -> Any:  # noqa: ARG001
+        """Copy CHUNK postings, with values of at most `value`."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ARG001
-            postings, start, stop, value, sums = arguments
-            limit = builder.trunc(value, number)
-            with _count(builder, start, stop, 1) as position:
+            source, value, target = arguments
+            limits = ir.Constant(vector, [2 ** (bits // 2) - 1] * (2 * CHUNK))
+            first = builder.insert_element(limits, builder.trunc(value, number), ir.Constant(ir.IntType(32), 0))
+            places = [0, 1] * CHUNK
+            limits = builder.shuffle_vector(first, first, ir.Constant(ir.VectorType(ir.IntType(32), 2 * CHUNK), places))
+            held = builder.load(builder.inttoptr(source, vector.as_pointer()), align=bits // 8)
+            cut = builder.select(builder.icmp_unsigned("<", held, limits), held, limits)
+            builder.store(cut, builder.inttoptr(target, vector.as_pointer()), align=bits // 8)
+            return context.get_dummy_value()
+
+        return types.void(*[types.int64] * 3), generate
+
+    @intrinsic
+    def scatter(typing_context: Any, postings: Any, count: Any, sums: Any) -> Any:  # noqa: ARG001
+        """Add the values of postings to the sums of their places."""
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ARG001
+            postings, count, sums = arguments
+            with _count(builder, ir.Constant(_ADDRESS, 0), count, 1) as position:
                 packed = builder.load(builder.gep(builder.inttoptr(postings, posting.as_pointer()), [position]))
                 place = builder.lshr(packed, ir.Constant(posting, bits // 2))
                 place = builder.zext(builder.and_(place, ir.Constant(posting, PLACES - 1)), _ADDRESS)
-                held = builder.trunc(packed, number)
-                term = builder.select(builder.icmp_unsigned("<", held, limit), held, limit)
                 target = builder.gep(builder.inttoptr(sums, number.as_pointer()), [place])
-                builder.store(builder.add(builder.load(target), term), target)
+                builder.store(builder.add(builder.load(target), builder.trunc(packed, number)), target)
             return context.get_dummy_value()
 
-        return types.void(*[types.int64] * 5), generate
+        return types.void(*[types.int64] * 3), generate
 
-    return add_postings
+    @inner
+    def add_lists(
+        address: Any, n_postings: Any, lists: Any, values: Any, shift: Any, most: Any, buffer: Any, sums: Any
+    ) -> None:
+        """Add min(value, number) of lists (``start << COUNT_BITS | count``) to the sums of their places.
+
+        The query's values lose `shift` bits and are cut to `most`; `buffer` is the address of room for BUFFER postings.
+        """
+        postings, copied = array_at(address, n_postings, kind), array_at(buffer, BUFFER, kind)
+        filled = 0
+        for one in range(lists.size):
+            start, count = lists[one] >> COUNT_BITS, lists[one] & ((1 << COUNT_BITS) - 1)
+            value = min(np.int64(values[one]) >> shift, most)
+            if start + count + CHUNK <= n_postings:
+                for offset in range(0, count, CHUNK):
+                    source, target = start + offset, filled + offset
+                    copy_chunk(address + source * (bits // 8), value, buffer + target * (bits // 8))
+            else:
+                for offset in range(count):
+                    packed = postings[start + offset]
+                    copied[filled + offset] = ((packed >> half) << half) | min(packed & low, kind(value))
+            filled += count
+            if filled > _FULL:
+                scatter(buffer, filled, sums)
+                filled = 0
+        scatter(buffer, filled, sums)
+
+    return add_lists
 
 
 @contextmanager
@@ -112,4 +168,4 @@ def _count(builder: Any, start: Any, stop: Any, step: int) -> Iterator[Any]:
 
 
 add_wide_rows, add_narrow_rows = _row_adder(32), _row_adder(16)
-add_wide_postings, add_narrow_postings = _posting_adder(64), _posting_adder(32)
+add_wide_lists, add_narrow_lists = _list_adder(64), _list_adder(32)

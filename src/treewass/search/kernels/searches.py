@@ -13,6 +13,7 @@ from treewass.search.kernels.compiling import compiled, inner
 from treewass.search.kernels.queries import (
     embed_queries,
     exact_distance,
+    expect,
     spread_query,
     tile_keys,
 )
@@ -62,25 +63,23 @@ def search_rows(
     if row >= 0:
         return row, reason
     n_queries, k = out_ids.shape
-    units = np.empty((n_queries, k), np.int64)
-    if segments.shape[0] == 1 and segments[0, N_TILES] == 1:
-        for query in range(n_queries):
-            span = slice(bounds[query], bounds[query + 1])
-            _search_tile(
-                metric, segments[0], scratch, features[span], values[span], norms[query], units[query], out_ids[query]
-            )
-    else:
-        sizes = np.zeros(n_queries, np.int64)
-        for number in range(segments.shape[0]):
-            segment = segments[number]
-            for tile in range(segment[N_TILES]):
-                for query in range(n_queries):
-                    span = slice(bounds[query], bounds[query + 1])
-                    n_keys, slack = tile_keys(segment, tile, scratch, features[span], values[span])
-                    sizes[query] = _offer_keys(
-                        metric, segment, tile, scratch, features[span], values[span], norms[query], slack, n_keys,
+    units, sizes = np.empty((n_queries, k), np.int64), np.zeros(n_queries, np.int64)
+    is_one_tile = segments.shape[0] == 1 and segments[0, N_TILES] == 1
+    for number in range(segments.shape[0]):
+        segment = segments[number]
+        for tile in range(segment[N_TILES]):
+            for query in range(n_queries):
+                span = slice(bounds[query], bounds[query + 1])
+                own = features[span], values[span]
+                n_keys, slack = tile_keys(segment, tile, scratch, *own)
+                if is_one_tile:
+                    _rank(metric, segment, scratch, *own, norms[query], n_keys, slack, units[query], out_ids[query])
+                else:
+                    sizes[query] = _offer(
+                        metric, segment, tile, scratch, *own, norms[query], n_keys, slack,
                         units[query], out_ids[query], sizes[query],
                     )  # fmt: skip
+    if not is_one_tile:
         for query in range(n_queries):
             drain(units[query], out_ids[query], k)
     resolution = _resolution(metric)
@@ -91,17 +90,25 @@ def search_rows(
 
 
 @inner
-def _search_tile(
-    metric: Any, segment: Any, scratch: Any, features: Any, values: Any, norm: Any, out_units: Any, out_ids: Any
+def _rank(
+    metric: Any,
+    segment: Any,
+    scratch: Any,
+    features: Any,
+    values: Any,
+    norm: Any,
+    n_keys: Any,
+    slack: Any,
+    out_units: Any,
+    out_ids: Any,
 ) -> None:
-    """Write the nearest documents of one query in an index that is one tile: ranked, or by a heap if they are many."""
+    """Write the nearest documents of an index that is one tile: ranked by their keys, or by a heap if they are many."""
     k = out_ids.size
-    n_keys, slack = tile_keys(segment, 0, scratch, features, values)
     keys = array_at(scratch[KEYS], scratch[TILE_ROOM], np.int32)
     found = array_at(scratch[FOUND], FOUND_ROOM, np.int64)
     count = gather(keys, n_keys, np.int32(min(key_bound(keys, n_keys, k) + slack, _MOST)), found)
     if count > FOUND_ROOM:
-        size = _offer_keys(metric, segment, 0, scratch, features, values, norm, slack, n_keys, out_units, out_ids, 0)
+        size = _offer(metric, segment, 0, scratch, features, values, norm, n_keys, slack, out_units, out_ids, 0)
         drain(out_units, out_ids, size)
         return
     if slack > 0:
@@ -126,14 +133,16 @@ def _refine(metric: Any, segment: Any, scratch: Any, slack: Any, k: Any, found: 
     stay = 0
     for one in range(count):
         if found[one] >> np.int64(32) <= limit:
-            place = found[one] & np.int64(0xFFFFFFFF)
-            found[stay] = pack(exact_distance(metric, segment, scratch, place, 0), place)
+            found[stay] = found[one] & np.int64(0xFFFFFFFF)
+            expect(segment, found[stay])
             stay += 1
+    for one in range(stay):
+        found[one] = pack(exact_distance(metric, segment, scratch, found[one], 0), found[one])
     return stay
 
 
 @inner
-def _offer_keys(
+def _offer(
     metric: Any,
     segment: Any,
     tile: Any,
@@ -141,8 +150,8 @@ def _offer_keys(
     features: Any,
     values: Any,
     norm: Any,
-    slack: Any,
     n_keys: Any,
+    slack: Any,
     heap_units: Any,
     heap_ids: Any,
     size: Any,
