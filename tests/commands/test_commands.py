@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from tests.model.conftest import LABELS, TEXTS
 from treewass import DocumentModel, EmptyDocumentWarning, cli
 from treewass.commands import predict
+from treewass.documents import read_corpus
 from treewass.serve.locks import serving
 
 runner = CliRunner()
@@ -26,6 +27,12 @@ def invoke(*arguments, **settings):
     result = runner.invoke(cli.app, [str(argument) for argument in arguments], catch_exceptions=False, **settings)
     assert result.exit_code == 0, result.output
     return result.stdout
+
+
+def write(path, text):
+    """Write a file; return its path."""
+    path.write_text(text, encoding="utf-8")
+    return path
 
 
 def program(*arguments, stdin="", code=0):
@@ -195,12 +202,60 @@ def test_the_program_answers_by_exit_code_and_one_sentence(model, data, tmp_path
     program("search", model, "cat", "-k", 0, code=2)
 
 
+@pytest.mark.parametrize("arguments", [("fit", "-o", "m"), ("predict", "m"), ("bench", "data", "texts", "pets")])
+@pytest.mark.parametrize(
+    ("name", "content", "options", "message"),
+    [
+        ("a.csv", b"text,label\nx,y\n", ("--text", "body"), "Name the right one with --text '…'."),
+        ("a.csv", b"text,label\nx,y\n", ("--label", "kind"), "Name the right one with --label '…'."),
+        ("a.csv", b"text\tlabel\nx\ty\n", (), "pass --format tsv."),
+        ("a.tsv", b"x\ty\nx\tz\n", (), "pass --format lines."),
+        ("a.tsv", b"text\tlabel\tsplit\tsplit\na\tb\tc\td\n", ("--label", "label"), "Rename all but one."),
+        (
+            "a.tsv",
+            b"text\tlabel\tsplit\na\tb\tc\n",
+            ("--label", "label"),
+            "'split' is 'c'; expected 'train' or 'test'\n",
+        ),
+        ("a.json", b"{}", (), "which --format jsonl reads"),
+        ("a.pdf", b"", (), "Pass --format as one of 'jsonl'"),
+        ("a.csv", b"", ("--format", "xml"), "Expected --format to be one of 'jsonl'"),
+        ("a.csv", b"", ("--format", "folder"), "but --format folder reads a folder. Leave --format out"),
+        (".", None, ("--format", "csv"), "but --format csv reads a file. Pass the path of a file, or --format folder"),
+        ("a.csv", b"text,label\n\xe4,y\n", (), "Pass --encoding cp1252, --encoding latin-1 or"),
+        ("a.csv", b"", ("--encoding", "klingon"), "Expected --encoding to name"),
+    ],
+)
+def test_errors_of_data_speak_of_options(arguments, name, content, options, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TREEWASS_DATA", str(tmp_path / "sets"))
+    if content is not None:
+        Path(name).write_bytes(content)
+    result = runner.invoke(cli.app, [*arguments, name, *options])
+    assert message in str(result.exception)
+    assert not re.search(r"\b[a-z_]+=", str(result.exception))
+    with pytest.raises(ValueError, match=r"Name the right one with text='…'\."):  # from Python, also afterwards
+        read_corpus(write(tmp_path / "b.csv", "text,label\nx,y\n"), text="body")
+
+
+def test_one_class_is_an_error_that_speaks_of_options(tmp_path):
+    path = write(tmp_path / "a.csv", "text,label\nx,y\n")
+    result = runner.invoke(cli.app, ["fit", str(path), "-o", str(tmp_path / "m")])
+    assert str(result.exception).endswith("Check the label column; name another with --label.")
+
+
+def test_wrong_settings_are_wrong_usage(data, tmp_path):
+    for option, value in (("--learner", "forest"), ("--seed", "-1")):
+        result = runner.invoke(cli.app, ["fit", str(data), "-o", str(tmp_path / "m"), option, value])
+        assert result.exit_code == 2
+        assert f"Invalid value for '{option}'" in result.stderr
+
+
 def test_errors_are_one_sentence(model, data, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("warnings.showwarning", None)  # set by main, and restored afterwards
     for arguments, message in [
         (("fit", tmp_path / "no.csv", "-o", tmp_path / "m"), "There is no file or folder"),
         (("fit", data, "-o", tmp_path / "m", "--text", "body"), "no column 'body' in the header"),
-        (("fit", data, "-o", tmp_path / "m", "--learner", "forest"), "Expected learner as one of profile, stw"),
         (("fit", data, "-o", data.parent), "holds other files"),
         (("fit", data, "-o", data), "is a file"),
         (("fit", data, "-o", data / "model"), "is a file"),

@@ -11,6 +11,7 @@ import typer
 
 from treewass.bench.data.commands import data_app
 from treewass.bench.paper_commands import register
+from treewass.commands.option_names import Commands
 from treewass.methods import DEFAULT_METHODS
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["bench"]
 
-bench = typer.Typer(help="Measure: rows as JSON lines for machines, a table for people.", no_args_is_help=True)
+bench = Commands(help="Measure: rows as JSON lines for machines, a table for people.", no_args_is_help=True)
 register(bench)
 bench.add_typer(data_app, name="data")
 AsJson = Annotated[bool, typer.Option("--json", help="Print rows as JSON lines instead of a table.")]
