@@ -142,6 +142,23 @@ def test_predict_reads_files_and_standard_input(model, data, tmp_path):
     ]
 
 
+def test_predict_says_on_how_many_documents_of_the_model_the_error_is(model, data, tmp_path):
+    def said(path, folder=model):
+        result = runner.invoke(cli.app, ["predict", str(folder), str(path), "--label", "label"])
+        assert len(result.stdout.splitlines()) == len(path.read_text("utf-8").splitlines()) - 1
+        return result.stderr.splitlines()
+
+    (note,) = said(data)[1:]
+    assert note.startswith("treewass: note: 45 of these 45 texts are documents of the model")
+    assert note.endswith("the error on new texts may be higher.")
+    some = write(tmp_path / "some.csv", f"text,label\n{TEXTS[0]},cat\n{TEXTS[0]} again,cat\n{TEXTS[1]},cat\n")
+    assert "note: 2 of these 3 texts" in said(some)[1]
+    new = write(tmp_path / "new.csv", "text,label\nmy new cat,cat\n")
+    assert len(said(new)) == 1
+    invoke("fit", data, "-o", tmp_path / "m", "--test-size", 0, "--neighbors", 3, "--no-texts")
+    assert len(said(data, tmp_path / "m")) == 1  # nothing to compare with
+
+
 def test_predict_numbers_unknown_texts_over_all_blocks(model, tmp_path, monkeypatch):
     monkeypatch.setattr(predict, "_BLOCK", 3)
     (tmp_path / "plain.txt").write_text("cat\nxyzzy\ncat\ncat\nxyzzy\ncat\ncat\ncat\ncat\n", encoding="utf-8")
@@ -259,6 +276,9 @@ def test_errors_are_one_sentence(model, data, tmp_path, monkeypatch, capsys):
         (("fit", data, "-o", data.parent), "holds other files"),
         (("fit", data, "-o", data), "is a file"),
         (("fit", data, "-o", data / "model"), "is a file"),
+        (("search", model, ""), 'but the text is empty. Give some words, such as "a text", or - for standard input.'),
+        (("search", model, " \t"), "but the text is empty"),
+        (("explain", model, "a cat", ""), "but the text is empty"),
         (("explain", model, "id:abc"), "such as id:17, got 'id:abc'"),
         (("explain", model, "id:999"), "got 999"),
         (("predict", model, tmp_path), "expected documents, found none"),
@@ -344,6 +364,7 @@ def test_searching_needs_neither_scikit_learn_nor_numba(model):
 
 
 def test_standard_input_is_named_as_such(model):
+    assert "but standard input is empty" in program("search", model, "-", stdin="\n", code=1).stderr
     done = program("predict", model, "-", stdin="plain words", code=1)
     assert done.stderr.startswith("treewass: standard input: 1 of 1 rows")
     assert "--format" in done.stderr
