@@ -28,7 +28,7 @@ WIDE_LIMIT = 2048  # up to this many documents values are held whole, beyond it 
     IS_NARROW, SHIFT, N_WEIGHTS, IS_SINGLE, N_DIRECTORY, N_EMBEDDED, SEGMENT_SIZE,
 ) = range(23)  # fmt: skip
 SHARE = 8
-SMALL = 10
+SMALL = 8
 COUNT_BITS = 14  # of an entry of the directory: as many postings as a tile has documents fit
 
 

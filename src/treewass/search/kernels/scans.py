@@ -30,6 +30,7 @@ __all__ = ["BUFFER", "GROUP", "PLACES", "add_narrow_lists", "add_narrow_rows", "
 GROUP = 8  # dense rows added up at a time
 PLACES = 65536  # sums that postings can reach: their place has 16 bits, so that none leads elsewhere
 CHUNK = 32  # postings copied at a time
+_LONG = 64
 _FULL = 2048  # postings copied before they are added up
 BUFFER = _FULL + (1 << COUNT_BITS) + CHUNK
 _STEP = 64  # bytes of each row taken at a time
@@ -96,6 +97,7 @@ def _list_adder(bits: int) -> Any:
     vector = ir.VectorType(number, 2 * CHUNK)
     kind = np.uint32 if bits == 32 else np.uint64
     half, low = kind(bits // 2), kind(2 ** (bits // 2) - 1)
+    most_value = 2 ** (bits // 2) - 1
 
     @intrinsic
     def copy_chunk(typing_context: Any, source: Any, value: Any, target: Any) -> Any:  # noqa: ARG001
@@ -115,20 +117,23 @@ def _list_adder(bits: int) -> Any:
         return types.void(*[types.int64] * 3), generate
 
     @intrinsic
-    def scatter(typing_context: Any, postings: Any, count: Any, sums: Any) -> Any:  # noqa: ARG001
-        """Add the values of postings to the sums of their places."""
+    def scatter(typing_context: Any, postings: Any, count: Any, value: Any, sums: Any) -> Any:  # noqa: ARG001
+        """Add the values of postings, at most `value`, to the sums of their places."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ARG001
-            postings, count, sums = arguments
+            postings, count, value, sums = arguments
+            limit = builder.trunc(value, number)
             with _count(builder, ir.Constant(_ADDRESS, 0), count, 1) as position:
                 packed = builder.load(builder.gep(builder.inttoptr(postings, posting.as_pointer()), [position]))
                 place = builder.lshr(packed, ir.Constant(posting, bits // 2))
                 place = builder.zext(builder.and_(place, ir.Constant(posting, PLACES - 1)), _ADDRESS)
                 target = builder.gep(builder.inttoptr(sums, number.as_pointer()), [place])
-                builder.store(builder.add(builder.load(target), builder.trunc(packed, number)), target)
+                held = builder.trunc(packed, number)
+                held = builder.select(builder.icmp_unsigned("<", held, limit), held, limit)
+                builder.store(builder.add(builder.load(target), held), target)
             return context.get_dummy_value()
 
-        return types.void(*[types.int64] * 3), generate
+        return types.void(*[types.int64] * 4), generate
 
     @inner
     def add_lists(
@@ -143,6 +148,9 @@ def _list_adder(bits: int) -> Any:
         for one in range(lists.size):
             start, count = lists[one] >> COUNT_BITS, lists[one] & ((1 << COUNT_BITS) - 1)
             value = min(np.int64(values[one]) >> shift, most)
+            if count > _LONG:
+                scatter(address + start * (bits // 8), count, value, sums)
+                continue
             if start + count + CHUNK <= n_postings:
                 for offset in range(0, count, CHUNK):
                     source, target = start + offset, filled + offset
@@ -153,9 +161,9 @@ def _list_adder(bits: int) -> Any:
                     copied[filled + offset] = ((packed >> half) << half) | min(packed & low, kind(value))
             filled += count
             if filled > _FULL:
-                scatter(buffer, filled, sums)
+                scatter(buffer, filled, most_value, sums)
                 filled = 0
-        scatter(buffer, filled, sums)
+        scatter(buffer, filled, most_value, sums)
 
     return add_lists
 
