@@ -16,7 +16,7 @@ from treewass.search.embedding import unknown_rows
 from treewass.search.plans import make_plan
 from treewass.search.queries import checked_queries, refuse_query
 from treewass.search.rows import Rows, count_rows, part_of, plain_rows
-from treewass.search.scratch import Scratch
+from treewass.search.scratch import BATCH, Scratch
 from treewass.search.snapshots import Snapshot, as_ids
 from treewass.search.threads import count_threads, run_in_blocks
 from treewass.trees.metric import TreeMetric
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["TreeIndex"]
 
-_BATCH = 64  # queries that a thread takes at a time
 _INT64 = np.dtype(np.int64)
 
 
@@ -226,7 +225,7 @@ class TreeIndex:
                 found = within_radius(self.metric, snapshot, self._plan(snapshot), queries, row, units)
                 distances[row], ids[row] = found
 
-        run_in_blocks(work, n_rows, self.n_jobs, _BATCH)
+        run_in_blocks(work, n_rows, self.n_jobs, BATCH)
         return distances, ids
 
     def distances(self, x: Any, ids: ArrayLike | None = None) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -365,7 +364,7 @@ class TreeIndex:
         """Write the nearest documents of all queries; return the first row that cannot be embedded and why."""
         search_rows = _compiled_search()
         n_rows = ids.shape[0]
-        if n_rows <= _BATCH:
+        if n_rows <= BATCH:
             failure: tuple[int, int] = search_rows(self._plan(snapshot), *queries, distances, ids)
             return failure
         failures: list[tuple[int, int]] = []
@@ -376,7 +375,7 @@ class TreeIndex:
             if row >= 0:
                 failures.append((start + row, reason))
 
-        run_in_blocks(work, n_rows, self.n_jobs, _BATCH)
+        run_in_blocks(work, n_rows, self.n_jobs, BATCH)
         return min(failures, default=(-1, 0))
 
 

@@ -16,8 +16,9 @@ __all__ = ["Scratch"]
 # Where things stand in a description: addresses of arrays, then numbers.
 (
     SUMS, WORD_MASSES, WEIGHTS, TOUCHED, AMOUNTS, QUERY, ROWS, ROW_VALUES, NARROW_VALUES, LISTS, VALUES,
-    WIDE_SHARED, NARROW_SHARED, COPIED, KEYS, FOUND, ROOM, TILE_ROOM, SCRATCH_SIZE,
-) = range(19)  # fmt: skip
+    WIDE_SHARED, NARROW_SHARED, BATCH_SHARED, COPIED, KEYS, FOUND, ROOM, TILE_ROOM, SCRATCH_SIZE,
+) = range(20)  # fmt: skip
+BATCH = 64  # queries that a thread takes at a time
 FOUND_ROOM = 256  # documents that are ranked against each other, at most
 
 
@@ -59,6 +60,7 @@ class Scratch:
             np.empty(room, dtype=np.int32),
             aligned_zeros((PLACES,), np.int32),
             aligned_zeros((PLACES,), np.uint16),
+            aligned_zeros((BATCH, PLACES), np.uint16),  # of which only what a tile needs takes memory
             aligned_zeros((BUFFER,), np.uint64),
             aligned_zeros((self.tile,), np.int32),
             np.empty(FOUND_ROOM, dtype=np.int64),

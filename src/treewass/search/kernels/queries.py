@@ -16,7 +16,7 @@ from treewass.search.kernels.scans import (
     add_wide_lists,
     add_wide_rows,
 )
-from treewass.search.kernels.views import array_at, prefetch
+from treewass.search.kernels.views import array_at
 from treewass.search.layout import LONGEST, N_FEATURES, N_WORDS
 from treewass.search.scratch import (
     AMOUNTS,
@@ -57,6 +57,7 @@ from treewass.search.segments import (
     N_TILES,
     N_WEIGHTS,
     NORMS,
+    PIECE_SIZE,
     POSTINGS,
     SHIFT,
     SINGLE_WEIGHTS,
@@ -64,9 +65,9 @@ from treewass.search.segments import (
 )
 
 __all__ = [
+    "add_piece",
     "embed_queries",
     "exact_distance",
-    "expect",
     "look_up",
     "narrow_keys",
     "narrow_rows",
@@ -136,11 +137,13 @@ def tile_keys(segment: Any, tile: Any, scratch: Any, features: Any, values: Any)
         narrow = array_at(scratch[NARROW_SHARED], PLACES, np.uint16)
         narrow_rows(segment, row_values, n_rows, narrow_values)
         narrow[:size] = 0
-        add_narrow_rows(segment[DENSE], scratch[ROWS], scratch[NARROW_VALUES], n_rows, scratch[NARROW_SHARED], size)
+        for start in range(0, size, segment[PIECE_SIZE]):
+            add_piece(segment, tile, start, scratch[ROWS], scratch[NARROW_VALUES], n_rows, scratch[NARROW_SHARED])
         return narrow_keys(segment, tile, scratch, lists[:n_lists], list_values, narrow, features.size)
     wide = array_at(scratch[WIDE_SHARED], PLACES, np.int32)
     wide[:size] = 0
-    add_wide_rows(segment[DENSE], scratch[ROWS], scratch[ROW_VALUES], n_rows, scratch[WIDE_SHARED], size)
+    dense = segment[DENSE] + 4 * tile * segment[N_ROWS] * segment[TILE_SIZE]
+    add_wide_rows(dense, scratch[ROWS], scratch[ROW_VALUES], n_rows, scratch[WIDE_SHARED], size)
     add_wide_lists(
         segment[POSTINGS], segment[N_POSTINGS], lists[:n_lists], list_values, 0, 2**31, scratch[COPIED],
         scratch[WIDE_SHARED],
@@ -150,6 +153,14 @@ def tile_keys(segment: Any, tile: Any, scratch: Any, features: Any, values: Any)
         keys[place] = _key(norms[place], wide[place])
     _hide_rest(segment, tile, keys, size)
     return size, 0
+
+
+@inner
+def add_piece(segment: Any, tile: Any, start: Any, rows: Any, values: Any, n_rows: Any, sums: Any) -> None:
+    """Add up dense rows of the piece of a narrow tile that begins at a place; rows, values and sums by address."""
+    dense = segment[DENSE] + 2 * segment[N_ROWS] * (tile * segment[TILE_SIZE] + start)
+    size = min(segment[PIECE_SIZE], tile_room(segment, tile) - start)
+    add_narrow_rows(dense, rows, values, n_rows, sums + 2 * start, size)
 
 
 @inner
@@ -212,13 +223,13 @@ def look_up(
     The number of rows is a multiple of GROUP, filled up with rows of value 0. What a damaged file places outside its
     own arrays is left out.
     """
-    tile_size, n_tiles, n_rows = segment[TILE_SIZE], segment[N_TILES], segment[N_ROWS]
+    piece, n_tiles, n_rows = segment[PIECE_SIZE], segment[N_TILES], segment[N_ROWS]
     directory = array_at(segment[DIRECTORY], segment[N_DIRECTORY], np.int64)
     used, n_lists = np.uint64(0), np.uint64(0)
-    first_row, n_postings = tile * n_rows, segment[N_POSTINGS]
+    n_postings = segment[N_POSTINGS]
     for position in range(features.size):
         entry = directory[np.uint64(features[position]) * np.uint64(n_tiles) + np.uint64(tile)]
-        rows[used] = (first_row + ~entry) * tile_size
+        rows[used] = ~entry * piece
         row_values[used] = values[position]
         used += np.uint64(0 <= ~entry < n_rows)
         lists[n_lists] = entry
@@ -280,18 +291,9 @@ def _embedded_distance(segment: Any, scratch: Any, document: Any, norm: Any) -> 
     bounds = array_at(segment[EMBEDDED_BOUNDS], segment[N_DOCUMENTS] + 1, np.int64)
     entries = array_at(segment[EMBEDDED], segment[N_EMBEDDED], np.int64)
     query = array_at(scratch[QUERY], scratch[ROOM], np.int32)
-    shared, total = np.int32(0), np.int32(0)
+    shared = np.int64(0)
     for position in range(np.uint64(bounds[document]), np.uint64(bounds[document + 1])):
-        value = np.int32(entries[position])
-        total += value
-        shared += min(query[np.uint64(entries[position] >> 32)], value)
-    return norm + total - 2 * np.int64(shared)
-
-
-@inner
-def expect(segment: Any, document: Any) -> None:
-    """Have an embedded document fetched into the nearest cache: it will be compared soon."""
-    if segment[N_EMBEDDED] > 0:
-        bounds = array_at(segment[EMBEDDED_BOUNDS], segment[N_DOCUMENTS] + 1, np.int64)
-        for position in range(bounds[document], bounds[document + 1], 8):
-            prefetch(segment[EMBEDDED] + 8 * position)
+        entry = entries[position]
+        shared += min(query[np.uint64(entry) >> np.uint64(32)], np.int32(entry))
+    norms = array_at(segment[NORMS], segment[N_DOCUMENTS], np.int32)
+    return norm + norms[document] - 2 * shared

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treewass.search.kernels.batches import add_pieces, batch_keys, batch_room
 from treewass.search.kernels.bits import first_bit, marked_at_most
 from treewass.search.kernels.compiling import compiled, inner
 from treewass.search.kernels.queries import (
     embed_queries,
     exact_distance,
-    expect,
     spread_query,
     tile_keys,
 )
@@ -65,13 +65,21 @@ def search_rows(
     n_queries, k = out_ids.shape
     units, sizes = np.empty((n_queries, k), np.int64), np.zeros(n_queries, np.int64)
     is_one_tile = segments.shape[0] == 1 and segments[0, N_TILES] == 1
+    n_bytes, room = batch_room(bounds)
+    notes = np.empty(n_queries * n_bytes if n_queries > 1 else 0, np.uint8)
     for number in range(segments.shape[0]):
         segment = segments[number]
         for tile in range(segment[N_TILES]):
+            is_batch = n_queries > 1 and segment[IS_NARROW]
+            if is_batch:
+                add_pieces(segment, tile, scratch, bounds, features, values, notes, n_bytes, room)
             for query in range(n_queries):
                 span = slice(bounds[query], bounds[query + 1])
                 own = features[span], values[span]
-                n_keys, slack = tile_keys(segment, tile, scratch, *own)
+                if is_batch:
+                    n_keys, slack = batch_keys(segment, tile, scratch, query, own[0].size, notes, n_bytes, room)
+                else:
+                    n_keys, slack = tile_keys(segment, tile, scratch, *own)
                 if is_one_tile:
                     _rank(metric, segment, scratch, *own, norms[query], n_keys, slack, units[query], out_ids[query])
                 else:
@@ -133,11 +141,9 @@ def _refine(metric: Any, segment: Any, scratch: Any, slack: Any, k: Any, found: 
     stay = 0
     for one in range(count):
         if found[one] >> np.int64(32) <= limit:
-            found[stay] = found[one] & np.int64(0xFFFFFFFF)
-            expect(segment, found[stay])
+            place = found[one] & np.int64(0xFFFFFFFF)
+            found[stay] = pack(exact_distance(metric, segment, scratch, place, 0), place)
             stay += 1
-    for one in range(stay):
-        found[one] = pack(exact_distance(metric, segment, scratch, found[one], 0), found[one])
     return stay
 
 

@@ -71,7 +71,7 @@ def fill(
     word_masses, sums = np.empty(metric[N_WORDS], np.int64), np.zeros(metric[N_FEATURES], np.int64)
     touched, amounts = np.empty(metric[N_FEATURES] + 1, np.int32), np.empty(metric[N_FEATURES] + 1, np.float64)
     unsorted = np.empty(0, np.uint64)
-    n_tiles = dense.shape[0]
+    n_tiles, _, _, piece = dense.shape
     for document in range(indptr.size - 1):
         start = indptr[document]
         count = indptr[document + 1] - start
@@ -86,7 +86,7 @@ def fill(
                 continue
             entry = directory[feature * n_tiles + number]
             if entry < 0:
-                dense[number, ~entry, place] = value >> shift
+                dense[number, place // piece, ~entry, place % piece] = value >> shift
             else:
                 postings[entry >> count_bits] = (place << bits) | (value >> shift)
                 directory[feature * n_tiles + number] = entry + (1 << count_bits)

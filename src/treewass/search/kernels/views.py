@@ -10,15 +10,13 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
 from numba import carray, types  # type: ignore[attr-defined]
-from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from treewass.search.kernels.compiling import inner
 
-__all__ = ["array_at", "describe", "prefetch"]
+__all__ = ["array_at", "describe"]
 
 
 @intrinsic
@@ -36,21 +34,6 @@ def _pointer(typing_context: Any, address: Any, kind: Any) -> Any:  # noqa: ARG0
 def array_at(address: int, size: int, kind: Any) -> Any:
     """View `size` numbers of a kind at an address."""
     return carray(_pointer(address, kind), (size,))  # type: ignore[call-arg]
-
-
-@intrinsic
-def prefetch(typing_context: Any, address: Any) -> Any:  # noqa: ARG001
-    """Ask for the cache line at an address, without waiting for it; an address that leads nowhere does no harm."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ARG001
-        pointer, number = ir.IntType(8).as_pointer(), ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
-        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
-        options = [ir.Constant(number, option) for option in (0, 3, 1)]  # to read, near, data
-        builder.call(function, [builder.inttoptr(arguments[0], pointer), *options])
-        return context.get_dummy_value()
-
-    return types.void(types.int64), generate
 
 
 def describe(arrays: Iterable[NDArray[Any]], numbers: Iterable[int]) -> NDArray[np.int64]:
