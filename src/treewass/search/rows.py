@@ -44,7 +44,7 @@ def plain_rows(X: Any, n_words: int) -> Rows | None:
     >>> plain_rows([[0, 2]], 2) is None
     True
     """
-    if not _is_csr(type(X)):
+    if not _is_csr(X.__class__):
         return None
     shape, indptr, words, weights = X.shape, X.indptr, X.indices, X.data
     if len(shape) != 2 or shape[1] != n_words:

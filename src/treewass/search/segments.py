@@ -123,7 +123,8 @@ class Segment:
     @property
     def n_bytes(self) -> int:
         """Bytes that the arrays take."""
-        return sum(value.nbytes for value in vars(self).values() if isinstance(value, np.ndarray))
+        arrays = [*vars(self).values(), *vars(self).get("_embedded", ())]
+        return sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))
 
     def without(self, positions: NDArray[np.intp]) -> Segment:
         """Return the segment with some documents removed; all else is shared with this one.
@@ -188,9 +189,7 @@ def build_segment(
         raise ValueError(f"Expected row totals that fit a float64, but row {overflowing} overflows. Scale X down.")
     norms[norms < 0] = ABSENT
     shift = max(0, int(norms[norms != ABSENT].max(initial=0)).bit_length() - 16) if narrow else 0
-    directory, n_rows, n_postings = _make_directory(
-        entries.reshape(-1, n_tiles), n_documents, 12 if piece < tile else 8
-    )
+    directory, n_rows, n_postings = _make_directory(entries.reshape(-1, n_tiles), n_documents)
     dense = aligned_zeros((n_tiles, tile // piece, n_rows, piece), np.uint16 if narrow else np.int32)
     postings = np.empty(n_postings, dtype=np.uint32 if narrow else np.uint64)
     bits = 16 if narrow else 32
@@ -241,13 +240,13 @@ def merge_documents(
     return (merged if (order[:-1] < order[1:]).all() else merged[order]), all_ids[order]
 
 
-def _make_directory(entries: NDArray[np.int64], n_documents: int, share: int) -> tuple[NDArray[np.int64], int, int]:
+def _make_directory(entries: NDArray[np.int64], n_documents: int) -> tuple[NDArray[np.int64], int, int]:
     """Choose dense rows and places for postings; return the directory and how many there are of both.
 
     Scanning a dense row takes a fraction of the time a document, but reads every one of them: it pays for a feature
-    that more than one in `share` documents has.
+    that more than one document in eight has.
     """
-    frequent = np.flatnonzero(entries.sum(axis=1) * share > n_documents)
+    frequent = np.flatnonzero(entries.sum(axis=1) * 8 > n_documents)
     counts = entries.copy()
     counts[frequent] = 0
     ends = np.cumsum(counts).reshape(counts.shape)

@@ -26,7 +26,9 @@ _BYTES = 8 + 8 + 4 + 2  # of a feature
 
 @inner
 def batch_room(bounds: Any) -> Any:
-    """Return the bytes in which any query of a batch can be written down, and how many features fit."""
+    """Return the bytes in which any query of a batch can be written down, none for one alone, and its features."""
+    if bounds.size == 2:
+        return 0, 0
     features = 0
     for query in range(bounds.size - 1):
         features = max(features, bounds[query + 1] - bounds[query])

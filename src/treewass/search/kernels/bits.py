@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba import types  # type: ignore[attr-defined]
-from numba.extending import intrinsic
+from numba import types
+
+from treewass.search.kernels.compiling import written_out
 
 __all__ = ["first_bit", "marked_at_most"]
 
 
-@intrinsic
+@written_out
 def first_bit(typing_context: Any, bits: Any) -> Any:  # noqa: ARG001 (numba passes it)
     """Return the place of the lowest bit that is set, from 0; there must be one."""
 
@@ -21,7 +22,7 @@ def first_bit(typing_context: Any, bits: Any) -> Any:  # noqa: ARG001 (numba pas
     return types.uint64(types.uint64), generate
 
 
-@intrinsic
+@written_out
 def marked_at_most(typing_context: Any, address: Any, limit: Any) -> Any:  # noqa: ARG001
     """Set a bit for each of the 64 numbers of 32 bits at an address that is at most `limit`."""
 

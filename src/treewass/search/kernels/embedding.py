@@ -51,20 +51,12 @@ def spread_document(
     None for a document without a known word. Of each tree the nodes come first, ascending if there are `marks` to sort
     them by, then the words, ascending. `sums` and `marks` are zero before and after.
     """
-    n_words, n_components = metric[N_WORDS], metric[N_COMPONENTS]
-    last = -1
-    for entry in range(count):
-        word, weight = words[first_word + entry], weights[first_weight + entry]
-        if not (last < word < n_words and 0.0 <= weight < np.inf):
-            return INVALID
-        last = word
-    above = array_at(metric[ABOVE], metric[N_FEATURES], np.int32)
-    lengths = array_at(metric[LENGTHS], metric[N_FEATURES], np.float64)
+    if not _is_canonical(words, weights, first_word, first_weight, count, metric[N_WORDS]):
+        return INVALID
     n_touched = np.uint64(0)
-    for component in range(n_components):
-        address = metric[RECORDS] + component * n_words * RECORD * 8
-        records = array_at(address, n_words * RECORD, np.int64)
-        halves = array_at(address, n_words * RECORD, np.float64)
+    for component in range(metric[N_COMPONENTS]):
+        address = metric[RECORDS] + component * metric[N_WORDS] * RECORD * 8
+        halves = array_at(address, metric[N_WORDS] * RECORD, np.float64)
         total = 0.0
         for entry in range(count):
             total += weights[first_weight + entry] * halves[np.uint64(words[first_word + entry]) * _RECORD]
@@ -74,28 +66,90 @@ def spread_document(
             continue
         _share_mass(words, weights, first_word, first_weight, count, halves, total, word_masses)
         first = n_touched
-        for entry in range(count):
-            mass = word_masses[entry]
-            node = np.int32(records[np.uint64(words[first_word + entry]) * _RECORD + np.uint64(2)])
-            while node >= 0:
-                before = sums[np.uint32(node)]
-                sums[np.uint32(node)] = before + mass
-                touched[n_touched] = node
-                n_touched += np.uint64((before == 0) & (mass > 0))
-                node = above[np.uint32(node)]
+        n_touched = _climb(metric, address, words, first_word, count, word_masses, sums, touched, first)
         if marks.size:
             _sort_nodes(touched[first:n_touched], marks)
-        for position in range(first, n_touched):
-            node = np.uint32(touched[position])
-            amounts[position] = sums[node] * lengths[node]
-            sums[node] = 0
-        for entry in range(count):
-            record = np.uint64(words[first_word + entry]) * _RECORD
-            mass = word_masses[entry]
-            touched[n_touched] = records[record + np.uint64(3)]
-            amounts[n_touched] = mass * halves[record + np.uint64(1)]
-            n_touched += np.uint64(mass > 0)
+        n_touched = _settle(
+            metric, address, words, first_word, count, word_masses, sums, touched, amounts, first, n_touched
+        )
     return np.int64(n_touched)
+
+
+@inner
+def _is_canonical(
+    words: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    first_word: int,
+    first_weight: int,
+    count: int,
+    n_words: int,
+) -> bool:
+    """Tell whether the words of a document exist and ascend, and their weights are finite and not negative."""
+    last = -1
+    for entry in range(count):
+        word, weight = words[first_word + entry], weights[first_weight + entry]
+        if not (last < word < n_words and 0.0 <= weight < np.inf):
+            return False
+        last = word
+    return True
+
+
+@inner
+def _climb(
+    metric: Any,
+    address: Any,
+    words: Any,
+    first_word: Any,
+    count: Any,
+    word_masses: Any,
+    sums: Any,
+    touched: Any,
+    first: Any,
+) -> Any:
+    """Add each word's mass to the nodes on its way to the root, and list those that had none; return where they end."""
+    records = array_at(address, metric[N_WORDS] * RECORD, np.int64)
+    above = array_at(metric[ABOVE], metric[N_FEATURES], np.int32)
+    n_touched = np.uint64(first)
+    for entry in range(count):
+        mass = word_masses[entry]
+        node = np.int32(records[np.uint64(words[first_word + entry]) * _RECORD + np.uint64(2)])
+        while node >= 0:
+            before = sums[np.uint32(node)]
+            sums[np.uint32(node)] = before + mass
+            touched[n_touched] = node
+            n_touched += np.uint64((before == 0) & (mass > 0))
+            node = above[np.uint32(node)]
+    return n_touched
+
+
+@inner
+def _settle(
+    metric: Any,
+    address: Any,
+    words: Any,
+    first_word: Any,
+    count: Any,
+    word_masses: Any,
+    sums: Any,
+    touched: Any,
+    amounts: Any,
+    first: Any,
+    n_touched: Any,
+) -> Any:
+    """Turn sums of mass into amounts, leave zeros behind, and append the words; return how many features there are."""
+    lengths = array_at(metric[LENGTHS], metric[N_FEATURES], np.float64)
+    for position in range(first, n_touched):
+        node = np.uint64(touched[position])
+        amounts[position] = sums[node] * lengths[node]
+        sums[node] = 0
+    records = array_at(address, metric[N_WORDS] * RECORD, np.int64)
+    halves = array_at(address, metric[N_WORDS] * RECORD, np.float64)
+    for entry in range(count):
+        record = np.uint64(words[first_word + entry]) * _RECORD
+        touched[n_touched] = records[record + np.uint64(3)]
+        amounts[n_touched] = word_masses[entry] * halves[record + np.uint64(1)]
+        n_touched += np.uint64(word_masses[entry] > 0)
+    return n_touched
 
 
 @inner

@@ -17,11 +17,10 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import types  # type: ignore[attr-defined]
+from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
 
-from treewass.search.kernels.compiling import inner
+from treewass.search.kernels.compiling import inner, written_out
 from treewass.search.kernels.views import array_at
 from treewass.search.segments import COUNT_BITS
 
@@ -30,9 +29,9 @@ __all__ = ["BUFFER", "GROUP", "PLACES", "add_narrow_lists", "add_narrow_rows", "
 GROUP = 8  # dense rows added up at a time
 PLACES = 65536  # sums that postings can reach: their place has 16 bits, so that none leads elsewhere
 CHUNK = 32  # postings copied at a time
-_LONG = 64
+_LONG = 64  # postings of a list that is not copied
 _FULL = 2048  # postings copied before they are added up
-BUFFER = _FULL + (1 << COUNT_BITS) + CHUNK
+BUFFER = _FULL + _LONG + CHUNK  # room for copied postings
 _STEP = 64  # bytes of each row taken at a time
 _ADDRESS = ir.IntType(64)
 
@@ -62,7 +61,7 @@ def _row_adder(bits: int) -> Any:
             value = builder.load(numbers_at(builder, values, group, member))
             one = builder.insert_element(nothing, value, ir.Constant(ir.IntType(32), 0))
             limits.append(builder.shuffle_vector(one, nothing, first))
-        with _count(builder, ir.Constant(_ADDRESS, 0), size, lanes) as place:
+        with _count(builder, size, lanes) as place:
             terms = []
             for row, limit in zip(rows, limits, strict=True):
                 held = load_vector(builder, builder.gep(row, [place]))
@@ -73,12 +72,12 @@ def _row_adder(bits: int) -> Any:
             total = builder.add(load_vector(builder, target), terms[0])
             builder.store(total, builder.bitcast(target, vector.as_pointer()), align=bits // 8)
 
-    @intrinsic
+    @written_out
     def add_rows(typing_context: Any, dense: Any, offsets: Any, values: Any, n_rows: Any, sums: Any, size: Any) -> Any:  # noqa: ARG001
         """Add min(value, number) of `n_rows` rows, a multiple of GROUP, to the first `size` sums, a multiple of 64."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ARG001
-            with _count(builder, ir.Constant(_ADDRESS, 0), arguments[3], GROUP) as group:
+            with _count(builder, arguments[3], GROUP) as group:
                 add_group(builder, arguments, group)
             return context.get_dummy_value()
 
@@ -87,28 +86,21 @@ def _row_adder(bits: int) -> Any:
     return add_rows
 
 
-def _list_adder(bits: int) -> Any:
-    """Make the loop over lists of postings of so many bits: the value in the lower half, the place above it.
-
-    Lists are short, and the processor stumbles at the end of each. So they are first copied one behind the other, a
-    whole chunk at a time, with values cut to the query's; then one loop adds all of them up.
-    """
-    posting, number = ir.IntType(bits), ir.IntType(bits // 2)
+def _chunk_copier(bits: int) -> Any:
+    """Make a copy of a chunk of postings with so many bits: the value in the lower half, the place above it."""
+    number, most = ir.IntType(bits // 2), 2 ** (bits // 2) - 1
     vector = ir.VectorType(number, 2 * CHUNK)
-    kind = np.uint32 if bits == 32 else np.uint64
-    half, low = kind(bits // 2), kind(2 ** (bits // 2) - 1)
-    most_value = 2 ** (bits // 2) - 1
+    in_turn = ir.Constant(ir.VectorType(ir.IntType(32), 2 * CHUNK), [0, 1] * CHUNK)
 
-    @intrinsic
+    @written_out
     def copy_chunk(typing_context: Any, source: Any, value: Any, target: Any) -> Any:  # noqa: ARG001
         """Copy CHUNK postings, with values of at most `value`."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ARG001
             source, value, target = arguments
-            limits = ir.Constant(vector, [2 ** (bits // 2) - 1] * (2 * CHUNK))
-            first = builder.insert_element(limits, builder.trunc(value, number), ir.Constant(ir.IntType(32), 0))
-            places = [0, 1] * CHUNK
-            limits = builder.shuffle_vector(first, first, ir.Constant(ir.VectorType(ir.IntType(32), 2 * CHUNK), places))
+            limits = ir.Constant(vector, [most] * (2 * CHUNK))
+            limits = builder.insert_element(limits, builder.trunc(value, number), ir.Constant(ir.IntType(32), 0))
+            limits = builder.shuffle_vector(limits, limits, in_turn)
             held = builder.load(builder.inttoptr(source, vector.as_pointer()), align=bits // 8)
             cut = builder.select(builder.icmp_unsigned("<", held, limits), held, limits)
             builder.store(cut, builder.inttoptr(target, vector.as_pointer()), align=bits // 8)
@@ -116,24 +108,51 @@ def _list_adder(bits: int) -> Any:
 
         return types.void(*[types.int64] * 3), generate
 
-    @intrinsic
+    return copy_chunk
+
+
+def _scatterer(bits: int) -> Any:
+    """Make the loop over postings of so many bits."""
+    posting, number = ir.IntType(bits), ir.IntType(bits // 2)
+
+    @written_out
     def scatter(typing_context: Any, postings: Any, count: Any, value: Any, sums: Any) -> Any:  # noqa: ARG001
         """Add the values of postings, at most `value`, to the sums of their places."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ARG001
             postings, count, value, sums = arguments
             limit = builder.trunc(value, number)
-            with _count(builder, ir.Constant(_ADDRESS, 0), count, 1) as position:
+            with _count(builder, count, 1) as position:
                 packed = builder.load(builder.gep(builder.inttoptr(postings, posting.as_pointer()), [position]))
                 place = builder.lshr(packed, ir.Constant(posting, bits // 2))
                 place = builder.zext(builder.and_(place, ir.Constant(posting, PLACES - 1)), _ADDRESS)
                 target = builder.gep(builder.inttoptr(sums, number.as_pointer()), [place])
                 held = builder.trunc(packed, number)
-                held = builder.select(builder.icmp_unsigned("<", held, limit), held, limit)
-                builder.store(builder.add(builder.load(target), held), target)
+                term = builder.select(builder.icmp_unsigned("<", held, limit), held, limit)
+                builder.store(builder.add(builder.load(target), term), target)
             return context.get_dummy_value()
 
         return types.void(*[types.int64] * 4), generate
+
+    return scatter
+
+
+def _list_adder(bits: int) -> Any:
+    """Make the loop over lists of postings of so many bits.
+
+    The processor stumbles at the end of each list. So short ones are first copied one behind the other, a whole chunk
+    at a time, with values cut to the query's; then one loop adds all of them up.
+    """
+    copy_chunk, scatter = _chunk_copier(bits), _scatterer(bits)
+    kind, size, largest = (np.uint32 if bits == 32 else np.uint64), bits // 8, 2 ** (bits // 2) - 1
+    half, low = kind(bits // 2), kind(largest)
+
+    @inner
+    def copy_last(postings: Any, start: Any, count: Any, value: Any, target: Any) -> None:
+        """Copy postings one by one: so close to the end of the array a chunk would reach beyond it."""
+        for offset in range(count):
+            packed = postings[start + offset]
+            target[offset] = ((packed >> half) << half) | min(packed & low, kind(value))
 
     @inner
     def add_lists(
@@ -149,29 +168,27 @@ def _list_adder(bits: int) -> Any:
             start, count = lists[one] >> COUNT_BITS, lists[one] & ((1 << COUNT_BITS) - 1)
             value = min(np.int64(values[one]) >> shift, most)
             if count > _LONG:
-                scatter(address + start * (bits // 8), count, value, sums)
+                scatter(address + start * size, count, value, sums)
                 continue
             if start + count + CHUNK <= n_postings:
                 for offset in range(0, count, CHUNK):
-                    source, target = start + offset, filled + offset
-                    copy_chunk(address + source * (bits // 8), value, buffer + target * (bits // 8))
+                    copy_chunk(address + (start + offset) * size, value, buffer + (filled + offset) * size)
             else:
-                for offset in range(count):
-                    packed = postings[start + offset]
-                    copied[filled + offset] = ((packed >> half) << half) | min(packed & low, kind(value))
+                copy_last(postings, start, count, value, copied[filled:])
             filled += count
             if filled > _FULL:
-                scatter(buffer, filled, most_value, sums)
+                scatter(buffer, filled, largest, sums)
                 filled = 0
-        scatter(buffer, filled, most_value, sums)
+        scatter(buffer, filled, largest, sums)
 
     return add_lists
 
 
 @contextmanager
-def _count(builder: Any, start: Any, stop: Any, step: int) -> Iterator[Any]:
-    """Open a loop and give its counter."""
-    with cgutils.for_range_slice(builder, start, stop, ir.Constant(_ADDRESS, step), _ADDRESS) as (counter, _):
+def _count(builder: Any, stop: Any, step: int) -> Iterator[Any]:
+    """Open a loop from 0 and give its counter."""
+    start, steps = ir.Constant(_ADDRESS, 0), ir.Constant(_ADDRESS, step)
+    with cgutils.for_range_slice(builder, start, stop, steps, _ADDRESS) as (counter, _):
         yield counter
 
 

@@ -64,37 +64,49 @@ def search_rows(
         return row, reason
     n_queries, k = out_ids.shape
     units, sizes = np.empty((n_queries, k), np.int64), np.zeros(n_queries, np.int64)
-    is_one_tile = segments.shape[0] == 1 and segments[0, N_TILES] == 1
     n_bytes, room = batch_room(bounds)
-    notes = np.empty(n_queries * n_bytes if n_queries > 1 else 0, np.uint8)
+    notes = np.empty(n_queries * n_bytes, np.uint8)
+    is_one_tile = segments.shape[0] == 1 and segments[0, N_TILES] == 1
     for number in range(segments.shape[0]):
         segment = segments[number]
         for tile in range(segment[N_TILES]):
-            is_batch = n_queries > 1 and segment[IS_NARROW]
-            if is_batch:
+            if notes.size > 0 and segment[IS_NARROW]:
                 add_pieces(segment, tile, scratch, bounds, features, values, notes, n_bytes, room)
             for query in range(n_queries):
                 span = slice(bounds[query], bounds[query + 1])
                 own = features[span], values[span]
-                if is_batch:
-                    n_keys, slack = batch_keys(segment, tile, scratch, query, own[0].size, notes, n_bytes, room)
-                else:
-                    n_keys, slack = tile_keys(segment, tile, scratch, *own)
+                found = (norms[query], *_keys(segment, tile, scratch, query, *own, notes, n_bytes, room))
                 if is_one_tile:
-                    _rank(metric, segment, scratch, *own, norms[query], n_keys, slack, units[query], out_ids[query])
+                    _rank(metric, segment, scratch, *own, *found, units[query], out_ids[query])
                 else:
                     sizes[query] = _offer(
-                        metric, segment, tile, scratch, *own, norms[query], n_keys, slack,
-                        units[query], out_ids[query], sizes[query],
-                    )  # fmt: skip
-    if not is_one_tile:
-        for query in range(n_queries):
-            drain(units[query], out_ids[query], k)
+                        metric, segment, tile, scratch, *own, *found, units[query], out_ids[query], sizes[query]
+                    )
     resolution = _resolution(metric)
     for query in range(n_queries):
+        if not is_one_tile:
+            drain(units[query], out_ids[query], k)
         for place in range(k):
             out_distances[query, place] = units[query, place] * resolution
     return -1, 0
+
+
+@inner
+def _keys(
+    segment: Any,
+    tile: Any,
+    scratch: Any,
+    query: Any,
+    features: Any,
+    values: Any,
+    notes: Any,
+    n_bytes: Any,
+    room: Any,
+) -> Any:
+    """Write the keys of a tile's documents for one query, alone or after `add_pieces`; return as `tile_keys`."""
+    if notes.size > 0 and segment[IS_NARROW]:
+        return batch_keys(segment, tile, scratch, query, features.size, notes, n_bytes, room)
+    return tile_keys(segment, tile, scratch, features, values)
 
 
 @inner
