@@ -177,9 +177,10 @@ def build_segment(
     layout = layout_of(metric)
     n_documents = counts.shape[0]
     narrow = not wide and n_documents > WIDE_LIMIT
-    multiple = PIECE if narrow and n_documents <= TILE else 64
-    tile = min(TILE, max(multiple, -(-n_documents // multiple) * multiple))
-    piece = multiple if multiple == PIECE else tile
+    is_cut = narrow and PIECE < n_documents <= TILE
+    multiple = PIECE if is_cut else 64
+    tile = min(TILE, max(64, -(-n_documents // multiple) * multiple))
+    piece = PIECE if is_cut else tile
     n_tiles = max(1, -(-n_documents // tile))
     bounds, words = counts.indptr.astype(np.int64), counts.indices.astype(np.int32, copy=False)
     entries = np.zeros(metric.n_features * n_tiles, dtype=np.int64)
