@@ -123,15 +123,19 @@ def speed_command(
     table: StoredRows = None,
 ) -> None:
     """Measure exact search against other libraries, on one thread."""
-    if table is not None:
-        from treewass.bench.rows import read_rows
-        from treewass.bench.speed_table import speed_markdown
+    from treewass.bench.rows import read_rows
+    from treewass.bench.speed_table import speed_markdown
 
+    if table is not None:
         typer.echo(speed_markdown(read_rows(table)))
         return
     from treewass.bench.speed import bench_speed
 
-    show(bench_speed(quick, data), as_json)
+    measured = _announced(bench_speed(quick, data))
+    if as_json:
+        show(measured, as_json)
+    else:
+        typer.echo(speed_markdown(measured))
 
 
 @bench.command("accuracy")
@@ -292,8 +296,7 @@ def _say(sentence: str) -> None:
 def _announced(rows: Iterable[Row]) -> Iterator[Row]:
     """Say on standard error what has been measured, row by row."""
     for row in rows:
-        what = ", ".join(
-            str(row.case[name]) for name in ("measure", "set", "split", "method", "case") if name in row.case
-        )
+        names = ("measure", "data", "tree", "rival", "set", "split", "method", "case")
+        what = ", ".join(str(row.case[name]) for name in names if name in row.case)
         typer.echo(f"measured {what}", err=True)
         yield row
