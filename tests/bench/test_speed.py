@@ -162,6 +162,18 @@ def test_stored_rows_become_a_table(tmp_path):
     assert len(read_rows(tmp_path / "rows.jsonl")) == 2
 
 
+def test_what_is_measured_is_shown_as_a_table_a_measure(monkeypatch):
+    def measured(quick, folder):
+        yield Row("speed", {"measure": "growth with threads", "data": "few"}, {"ours_us": 1.5}, "", environment={})
+        yield Row("speed", {"measure": "embedding", "data": "many"}, {"ratio": 2.5}, "", environment={})
+
+    monkeypatch.setattr("treewass.bench.speed.bench_speed", measured)
+    shown = CliRunner().invoke(bench, ["speed"])
+    assert "| data | ours us |" in shown.stdout
+    assert "| data | ratio |" in shown.stdout
+    assert "measured growth with threads, few" in shown.stderr
+
+
 @pytest.mark.data
 @pytest.mark.slow
 def test_quick_run_measures_everything(data_folder):
