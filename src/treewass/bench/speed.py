@@ -170,7 +170,7 @@ def _known(metric: TreeMetric, counts: Any) -> csr_array:
 
 def _one_query(name: str, split: Split, tree: str, quick: bool) -> Iterator[Row]:
     """Time one query against 500 documents, our index and every rival."""
-    n_queries, rounds, passes, repetitions, epochs = (10, 2, 3, 2, 1) if quick else (40, 15, 3, 5, 5)
+    n_queries, rounds, passes, repetitions, epochs = (10, 2, 3, 2, 1) if quick else (40, 9, 5, 5, 5)
     methods, queries = _methods_and_queries(_metric(tree, split, epochs), split, n_queries)
     protocol = turns_protocol(len(queries), rounds, passes)
     if tree == "paper's learner":

@@ -45,8 +45,8 @@ def embedded_documents(metric: TreeMetric, segment: Segment) -> Embedded | None:
     kept: Embedded | None = vars(segment).get("_embedded")
     if kept is None:
         kept = _embed(metric, segment)
-        if kept is not None:
-            vars(segment)["_embedded"] = kept
+    if kept is not None:
+        kept = vars(segment).setdefault("_embedded", kept)  # what another thread made, if it was first
     return kept
 
 

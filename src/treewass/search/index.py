@@ -343,11 +343,12 @@ class TreeIndex:
 
     def _plan(self, snapshot: Snapshot) -> NDArray[np.int64]:
         """Return the plan of a thread's searches, kept for the next one without keeping the snapshot in memory."""
-        kept: tuple[ref[Snapshot], NDArray[np.int64]] | None = getattr(self._local, "plan", None)
+        kept: tuple[ref[Snapshot], NDArray[np.int64], Scratch] | None = getattr(self._local, "plan", None)
         if kept is not None and kept[0]() is snapshot:
             return kept[1]
-        plan = make_plan(self.metric, self._scratch(snapshot), snapshot.segments)
-        self._local.plan = (ref(snapshot), plan)
+        scratch = self._scratch(snapshot)
+        plan = make_plan(self.metric, scratch, snapshot.segments)
+        self._local.plan = (ref(snapshot), plan, scratch)
         return plan
 
     def _scratch(self, snapshot: Snapshot) -> Scratch:

@@ -96,9 +96,9 @@ def embed_queries(metric: Any, scratch: Any, indptr: Any, words: Any, weights: A
     is_sound = indptr[0] >= 0 and indptr[n_queries] <= min(words.size, weights.size)
     n_entries = max(0, indptr[n_queries] - indptr[0]) if is_sound else 0
     capacity = min(n_entries * metric[LONGEST], n_queries * metric[N_FEATURES])
-    query_bounds = np.zeros(n_queries + 1, np.int64)
-    query_features, query_values = np.empty(capacity, np.int32), np.empty(capacity, np.int32)
-    norms = np.zeros(n_queries, np.int64)
+    numbers, entries = np.zeros(2 * n_queries + 1, np.int64), np.empty(2 * capacity, np.int32)
+    query_bounds, norms = numbers[: n_queries + 1], numbers[n_queries + 1 :]
+    query_features, query_values = entries[:capacity], entries[capacity:]
     filled = np.int64(0)
     for query in range(n_queries):
         start, count = indptr[query], indptr[query + 1] - indptr[query]

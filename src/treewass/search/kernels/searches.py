@@ -17,10 +17,10 @@ from treewass.search.kernels.queries import (
     spread_query,
     tile_keys,
 )
-from treewass.search.kernels.selection import BLOCK, drain, gather, key_bound, offer, pack, rank
+from treewass.search.kernels.selection import BLOCK, CLASSES, drain, gather, key_bound, offer, pack, rank
 from treewass.search.kernels.views import array_at
 from treewass.search.layout import FRACTION_BITS, METRIC_SIZE, N_FEATURES
-from treewass.search.scratch import FOUND, FOUND_ROOM, KEYS, SCRATCH_SIZE, TILE_ROOM
+from treewass.search.scratch import COPIED, FOUND, FOUND_ROOM, KEYS, SCRATCH_SIZE, TILE_ROOM
 from treewass.search.segments import ABSENT, IDS, IS_NARROW, N_DOCUMENTS, N_TILES, SEGMENT_SIZE, TILE_SIZE
 
 __all__ = ["chosen_distances", "scanned_distances", "search_rows", "within_row"]
@@ -37,6 +37,12 @@ def _parts(plan: Any) -> Any:
         plan[METRIC_SIZE : METRIC_SIZE + SCRATCH_SIZE],
         segments.reshape((segments.size // SEGMENT_SIZE, SEGMENT_SIZE)),
     )
+
+
+@inner
+def _classes(scratch: Any) -> Any:
+    """View the room in scratch for finding a bound."""
+    return array_at(scratch[COPIED], CLASSES, np.int32)
 
 
 @inner
@@ -63,7 +69,8 @@ def search_rows(
     if row >= 0:
         return row, reason
     n_queries, k = out_ids.shape
-    units, sizes = np.empty((n_queries, k), np.int64), np.zeros(n_queries, np.int64)
+    heaps = np.zeros(n_queries * (k + 1), np.int64)
+    units, sizes = heaps[n_queries:].reshape((n_queries, k)), heaps[:n_queries]
     n_bytes, room = batch_room(bounds)
     notes = np.empty(n_queries * n_bytes, np.uint8)
     is_one_tile = segments.shape[0] == 1 and segments[0, N_TILES] == 1
@@ -126,7 +133,7 @@ def _rank(
     k = out_ids.size
     keys = array_at(scratch[KEYS], scratch[TILE_ROOM], np.int32)
     found = array_at(scratch[FOUND], FOUND_ROOM, np.int64)
-    count = gather(keys, n_keys, np.int32(min(key_bound(keys, n_keys, k) + slack, _MOST)), found)
+    count = gather(keys, n_keys, np.int32(min(key_bound(keys, n_keys, k, _classes(scratch)) + slack, _MOST)), found)
     if count > FOUND_ROOM:
         size = _offer(metric, segment, 0, scratch, features, values, norm, n_keys, slack, out_units, out_ids, 0)
         drain(out_units, out_ids, size)
@@ -178,7 +185,7 @@ def _offer(
     keys = array_at(scratch[KEYS], scratch[TILE_ROOM], np.int32)
     ids = array_at(segment[IDS], segment[N_DOCUMENTS], np.int64)
     k = heap_units.size
-    limit = heap_units[0] - norm if size == k else key_bound(keys, n_keys, k)
+    limit = heap_units[0] - norm if size == k else key_bound(keys, n_keys, k, _classes(scratch))
     limit = min(limit + slack, _MOST)
     is_spread = False
     for start in range(0, n_keys, BLOCK):

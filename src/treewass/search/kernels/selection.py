@@ -12,23 +12,23 @@ from numpy.typing import NDArray
 from treewass.search.kernels.bits import first_bit, marked_at_most
 from treewass.search.kernels.compiling import inner
 
-__all__ = ["BLOCK", "drain", "gather", "key_bound", "offer", "pack", "rank"]
+__all__ = ["BLOCK", "CLASSES", "drain", "gather", "key_bound", "offer", "pack", "rank"]
 
 BLOCK = 64  # documents looked at together
+CLASSES = 256  # numbers that finding a bound takes
 _MOST = np.int32(2**31 - 1)
 
 
 @inner
-def key_bound(keys: NDArray[np.int32], size: int, k: int) -> np.int32:
+def key_bound(keys: NDArray[np.int32], size: int, k: int, numbers: NDArray[np.int32]) -> np.int32:
     """Bound the k-th smallest of the first `size` keys from above, at the price of reading them once.
 
     Keys fall into classes by their place; the k-th smallest of the classes' minima is the bound. Without a bound for
-    large k.
+    large k. `numbers` has room for CLASSES.
     """
     if k > 64:
         return _MOST
     n_classes = 64 if k <= 32 else 128
-    numbers = np.empty(256, np.int32)
     minima, ranks = numbers[:n_classes], numbers[128 : 128 + n_classes]
     minima[:] = _MOST
     for start in range(0, size - n_classes + 1, n_classes):
