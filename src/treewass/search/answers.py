@@ -123,7 +123,7 @@ def _fill_distances(
 def distances_to_positions(
     metric: TreeMetric, segment: Segment, query: Rows, positions: NDArray[np.intp]
 ) -> NDArray[np.float64]:
-    """Compare one canonical query with some documents of a segment, embedding each from its words.
+    """Compare one canonical query with some documents of a segment.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Embedded", "embedded_documents"]
 
-EMBEDDED_LIMIT = 32768  # documents of a narrow segment; those of larger ones are embedded again from their words
+EMBEDDED_LIMIT = 32768  # documents of 64 words; those of larger segments are embedded again from their words
 
 
 class Embedded(NamedTuple):
@@ -40,13 +40,12 @@ def embedded_documents(metric: TreeMetric, segment: Segment) -> Embedded | None:
     >>> embedded_documents(metric, build_segment(metric, check_counts([[1, 0]]))) is None
     True
     """
-    if not segment.is_narrow or segment.ids.size > EMBEDDED_LIMIT:
+    few = segment.ids.size <= EMBEDDED_LIMIT and segment.words.size <= 64 * EMBEDDED_LIMIT
+    if not segment.is_narrow or not few:
         return None
-    kept: Embedded | None = vars(segment).get("_embedded")
-    if kept is None:
-        kept = _embed(metric, segment)
-    if kept is not None:
-        kept = vars(segment).setdefault("_embedded", kept)  # what another thread made, if it was first
+    if "_embedded" not in vars(segment):
+        vars(segment).setdefault("_embedded", _embed(metric, segment))  # what another thread made, if it was first
+    kept: Embedded | None = vars(segment)["_embedded"]
     return kept
 
 

@@ -347,7 +347,7 @@ class TreeIndex:
         if kept is not None and kept[0]() is snapshot:
             return kept[1]
         scratch = self._scratch(snapshot)
-        plan = make_plan(self.metric, scratch, snapshot.segments)
+        plan = make_plan(self.metric, scratch, [segment for segment in snapshot.segments if segment.n_searchable])
         self._local.plan = (ref(snapshot), plan, scratch)
         return plan
 

@@ -20,7 +20,7 @@ __all__ = ["make_plan"]
 
 
 def make_plan(metric: TreeMetric, scratch: Scratch, segments: Iterable[Segment]) -> NDArray[np.int64]:
-    """Join the descriptions of a metric, of a thread's memory and of the segments that can be searched.
+    """Join the descriptions of a metric, of a thread's memory and of segments.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def make_plan(metric: TreeMetric, scratch: Scratch, segments: Iterable[Segment])
     scratch : Scratch
         Memory of the thread that will search.
     segments : iterable of Segment
-        Documents; those without one that can be a neighbour are left out.
+        Documents.
 
     Returns
     -------
@@ -37,9 +37,7 @@ def make_plan(metric: TreeMetric, scratch: Scratch, segments: Iterable[Segment])
         One argument instead of many: handing an array to compiled code takes as long as scanning a few hundred
         numbers. Metric, scratch and segments must outlive it.
     """
-    searched = [
-        _described(segment, embedded_documents(metric, segment)) for segment in segments if segment.n_searchable
-    ]
+    searched = [_described(segment, embedded_documents(metric, segment)) for segment in segments]
     return np.concatenate([layout_of(metric).description, scratch.description, *searched])
 
 

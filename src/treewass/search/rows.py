@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cache
+import sys
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -58,13 +59,14 @@ def plain_rows(X: Any, n_words: int) -> Rows | None:
     return indptr.astype(_INT32), words.astype(_INT32), weights.astype(_FLOAT64)
 
 
-@cache
+@lru_cache(maxsize=64)
 def _is_csr(kind: type) -> bool:
     """Tell whether a type is one of SciPy's CSR matrices."""
-    import sys
+    if "scipy.sparse" not in sys.modules:  # whoever holds such a matrix has imported it
+        return False
+    from scipy.sparse import csr_array, csr_matrix
 
-    sparse = sys.modules.get("scipy.sparse")  # whoever holds such a matrix has imported it
-    return sparse is not None and issubclass(kind, sparse.csr_array | sparse.csr_matrix)
+    return issubclass(kind, csr_array | csr_matrix)
 
 
 def canonical_rows(X: Any, n_words: int) -> Rows:

@@ -41,11 +41,11 @@ class Scratch:
     """
 
     def __init__(self, n_words: int, n_features: int, tile: int) -> None:
-        from treewass.search.kernels.scans import BUFFER, PLACES
+        from treewass.search.kernels.scans import BUFFER, GROUP, PLACES
         from treewass.search.kernels.views import describe
 
         self.tile = max(64, -(-tile // 64) * 64)
-        room = n_features + 8  # one group of dense rows more
+        room = n_features + GROUP
         self._arrays: tuple[NDArray[np.generic], ...] = (
             np.zeros(n_features, dtype=np.int64),  # sums of mass: zero between documents
             np.empty(n_words, dtype=np.int64),
@@ -60,7 +60,9 @@ class Scratch:
             np.empty(room, dtype=np.int32),
             aligned_zeros((PLACES,), np.int32),
             aligned_zeros((PLACES,), np.uint16),
-            aligned_zeros((BATCH, PLACES), np.uint16),  # of which only what a tile needs takes memory
+            aligned_zeros(
+                (BATCH * (self.tile + 32) + PLACES,), np.uint16
+            ),  # 64 bytes more, lest all lie in one set of the cache
             aligned_zeros((BUFFER,), np.uint64),
             aligned_zeros((self.tile,), np.int32),
             np.empty(FOUND_ROOM, dtype=np.int64),

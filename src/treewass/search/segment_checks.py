@@ -45,6 +45,7 @@ def check_shapes(segment: Segment, metric: TreeMetric, name: str) -> None:
     _demand(len(shape) == 4, name, f"dense rows of shape (tiles, pieces, rows, piece), got {shape}")
     n_documents, n_tiles, tile = segment.ids.size, shape[0], segment.tile
     _demand(shape[3] % 64 == 0, name, f"pieces of a multiple of 64, got {shape[3]}")
+    _demand(shape[1] == 1 or segment.is_narrow, name, f"whole values in one piece, got {shape[1]}")
     _demand(0 < tile <= TILE and tile % 64 == 0, name, f"tiles of a multiple of 64 up to {TILE}, got {tile}")
     expected = {
         "ids": n_documents,

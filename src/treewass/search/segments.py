@@ -123,7 +123,7 @@ class Segment:
     @property
     def n_bytes(self) -> int:
         """Bytes that the arrays take."""
-        arrays = [*vars(self).values(), *vars(self).get("_embedded", ())]
+        arrays = [*vars(self).values(), *(vars(self).get("_embedded") or ())]
         return sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))
 
     def without(self, positions: NDArray[np.intp]) -> Segment:

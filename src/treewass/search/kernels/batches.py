@@ -14,14 +14,20 @@ from treewass.search.kernels.compiling import inner
 from treewass.search.kernels.queries import add_piece, look_up, narrow_keys, narrow_rows, tile_room
 from treewass.search.kernels.scans import GROUP, PLACES
 from treewass.search.kernels.views import array_at
-from treewass.search.scratch import BATCH_SHARED, ROOM, ROW_VALUES
-from treewass.search.segments import PIECE_SIZE
+from treewass.search.scratch import BATCH_SHARED, ROOM, ROW_VALUES, TILE_ROOM
+from treewass.search.segments import PIECE_SIZE, TILE_SIZE
 
-__all__ = ["add_pieces", "batch_keys", "batch_room"]
+__all__ = ["add_pieces", "batch_keys", "batch_room", "is_batched"]
 
 # What is written down of a query: numbers of its rows and lists, then the rows and lists with the query's values.
 _HEAD = 16
 _BYTES = 8 + 8 + 4 + 2  # of a feature
+
+
+@inner
+def is_batched(segment: Any, notes: Any) -> Any:
+    """Tell whether queries go through a segment together: several of them, and tiles of several pieces."""
+    return notes.size > 0 and segment[PIECE_SIZE] < segment[TILE_SIZE]
 
 
 @inner
@@ -47,6 +53,12 @@ def _written(notes: Any, query: Any, n_bytes: Any, room: Any) -> Any:
 
 
 @inner
+def _sums(scratch: Any, query: Any) -> Any:
+    """Return the address of a query's sums."""
+    return scratch[BATCH_SHARED] + 2 * (scratch[TILE_ROOM] + 32) * query
+
+
+@inner
 def add_pieces(
     segment: Any, tile: Any, scratch: Any, bounds: Any, features: Any, values: Any, notes: Any, n_bytes: Any, room: Any
 ) -> None:
@@ -60,12 +72,12 @@ def add_pieces(
             segment, tile, features[span], values[span], rows, row_values, lists, list_values
         )
         narrow_rows(segment, row_values, numbers[0], narrow_values)
-        array_at(scratch[BATCH_SHARED] + 2 * PLACES * query, size, np.uint16)[:] = 0
+        array_at(_sums(scratch, query), size, np.uint16)[:] = 0
     for start in range(0, size, segment[PIECE_SIZE]):
         for query in range(n_queries):
             numbers, rows, _, _, narrow_values = _written(notes, query, n_bytes, room)
-            sums = scratch[BATCH_SHARED] + 2 * PLACES * query
-            add_piece(segment, tile, start, rows.ctypes.data, narrow_values.ctypes.data, numbers[0], sums)
+            values_address = narrow_values.ctypes.data
+            add_piece(segment, tile, start, rows.ctypes.data, values_address, numbers[0], _sums(scratch, query))
 
 
 @inner
@@ -74,5 +86,5 @@ def batch_keys(
 ) -> Any:
     """Write the keys of a tile's documents for one query after `add_pieces`; return as `tile_keys`."""
     numbers, _, lists, list_values, _ = _written(notes, query, n_bytes, room)
-    sums = array_at(scratch[BATCH_SHARED] + 2 * PLACES * query, PLACES, np.uint16)
+    sums = array_at(_sums(scratch, query), PLACES, np.uint16)
     return narrow_keys(segment, tile, scratch, lists[: numbers[1]], list_values, sums, n_features)

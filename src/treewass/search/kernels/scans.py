@@ -6,7 +6,7 @@ place in the tile and its value, packed into one integer.
 
 Written in LLVM's own language, since of numba's the compiler cannot tell that rows and sums do not overlap: it would
 check that for every group of rows, which takes longer than to add them up. Addresses come in as integers; the caller
-has made sure that they and what lies behind them are sound.
+has made sure that they and what lies behind them are sound. Numbers are little-endian.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from treewass.search.segments import COUNT_BITS
 __all__ = ["BUFFER", "GROUP", "PLACES", "add_narrow_lists", "add_narrow_rows", "add_wide_lists", "add_wide_rows"]
 
 GROUP = 8  # dense rows added up at a time
-PLACES = 65536  # sums that postings can reach: their place has 16 bits, so that none leads elsewhere
+PLACES = 65536  # sums that postings can reach: of their place 16 bits are taken, so that none leads elsewhere
 CHUNK = 32  # postings copied at a time
 _LONG = 64  # postings of a list that is not copied
 _FULL = 2048  # postings copied before they are added up

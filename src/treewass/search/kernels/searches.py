@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treewass.search.kernels.batches import add_pieces, batch_keys, batch_room
+from treewass.search.kernels.batches import add_pieces, batch_keys, batch_room, is_batched
 from treewass.search.kernels.bits import first_bit, marked_at_most
 from treewass.search.kernels.compiling import compiled, inner
 from treewass.search.kernels.queries import (
@@ -77,7 +77,7 @@ def search_rows(
     for number in range(segments.shape[0]):
         segment = segments[number]
         for tile in range(segment[N_TILES]):
-            if notes.size > 0 and segment[IS_NARROW]:
+            if is_batched(segment, notes):
                 add_pieces(segment, tile, scratch, bounds, features, values, notes, n_bytes, room)
             for query in range(n_queries):
                 span = slice(bounds[query], bounds[query + 1])
@@ -111,7 +111,7 @@ def _keys(
     room: Any,
 ) -> Any:
     """Write the keys of a tile's documents for one query, alone or after `add_pieces`; return as `tile_keys`."""
-    if notes.size > 0 and segment[IS_NARROW]:
+    if is_batched(segment, notes):
         return batch_keys(segment, tile, scratch, query, features.size, notes, n_bytes, room)
     return tile_keys(segment, tile, scratch, features, values)
 

@@ -1,7 +1,7 @@
 """Compiled loops that find the k nearest documents.
 
-Few keys of one tile are ranked against each other; of several tiles a heap keeps the best, ordered by distance, then
-id, the worst on top.
+Few keys of one tile are ranked against each other; of many, or of several tiles, a heap keeps the best, ordered by
+distance, then id, the worst on top.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["BLOCK", "CLASSES", "drain", "gather", "key_bound", "offer", "pack", 
 
 BLOCK = 64  # documents looked at together
 CLASSES = 256  # numbers that finding a bound takes
-_MOST = np.int32(2**31 - 1)
+_NO_BOUND = np.int32(2**31 - 1)
 
 
 @inner
@@ -27,10 +27,10 @@ def key_bound(keys: NDArray[np.int32], size: int, k: int, numbers: NDArray[np.in
     large k. `numbers` has room for CLASSES.
     """
     if k > 64:
-        return _MOST
+        return _NO_BOUND
     n_classes = 64 if k <= 32 else 128
     minima, ranks = numbers[:n_classes], numbers[128 : 128 + n_classes]
-    minima[:] = _MOST
+    minima[:] = _NO_BOUND
     for start in range(0, size - n_classes + 1, n_classes):
         block = keys[start : start + n_classes]
         for place in range(n_classes):
@@ -40,9 +40,9 @@ def key_bound(keys: NDArray[np.int32], size: int, k: int, numbers: NDArray[np.in
         key = minima[other]
         for one in range(n_classes):
             ranks[one] += np.int32(key <= minima[one])
-    bound = _MOST
+    bound = _NO_BOUND
     for one in range(n_classes):
-        bound = min(bound, minima[one] if ranks[one] >= k else _MOST)
+        bound = min(bound, minima[one] if ranks[one] >= k else _NO_BOUND)
     return bound
 
 
