@@ -209,6 +209,23 @@ def test_documents_without_known_words_are_held_but_never_found():
     assert index.ids.tolist() == [0, 2]
 
 
+def test_segments_in_which_no_document_holds_a_known_word(kind):
+    index = TreeIndex(TreeMetric(star_tree(3), masses=[1, 1, 0]))
+    with pytest.warns(EmptyDocumentWarning):
+        index.add([[0, 0, 1]])
+    assert index.distances([[1, 0, 0]])[1].size == 0
+    assert index.search([[1, 0, 0]], 3)[1].shape == (1, 0)
+    index.remove([0])
+    index.add([[1, 0, 0], [1, 1, 0], [0, 1, 0]])
+    with pytest.warns(EmptyDocumentWarning):
+        index.add([[0, 0, 7]])
+    assert [segment.n_searchable for segment in index._snapshot.segments] == [3, 0]
+    for query in ([[1, 0, 0]], csr_array([[1, 0, 0]])):
+        assert index.distances(query)[0].tolist() == [0.0, 1.0, 2.0]
+        assert index.search(query, 9)[1].tolist() == [[1, 2, 3]]
+        assert index.within(query, 1.0)[1][0].tolist() == [1, 2]
+
+
 def test_a_known_word_at_the_root_has_a_distance():
     metric = TreeMetric(star_tree(2, [0, 1]))
     index = TreeIndex(metric)
