@@ -115,5 +115,6 @@ TestIndex = IndexMachine.TestCase
 TestPieces = PiecesMachine.TestCase
 TestTiles = TilesMachine.TestCase
 TestWords = WordsMachine.TestCase
-for case in (TestIndex, TestPieces, TestTiles, TestWords):
-    case.settings = settings(max_examples=30, stateful_step_count=20, deadline=None)
+TestIndex.settings = TestPieces.settings = TestTiles.settings = TestWords.settings = settings(
+    max_examples=30, stateful_step_count=20, deadline=None
+)
