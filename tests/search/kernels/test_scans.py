@@ -88,9 +88,15 @@ def test_values_of_all_16_bits_are_compared_without_a_sign():
 
 
 def added_lists(width, postings, lists, values, shift):
+    """What the compiled loop makes of postings with others behind them that it must not read."""
     sums = np.zeros(PLACES, VALUE[width])
-    buffer = np.full(BUFFER, 2 ** (32 if width == "narrow" else 64) - 1, POSTING[width])
-    (wide_lists if width == "wide" else narrow_lists)(postings, lists, values, shift, MOST[width], buffer, sums)
+    foreign = POSTING[width](2 ** (32 if width == "narrow" else 64) - 1)
+    beyond = np.concatenate([postings, np.full(2 * CHUNK, foreign)])
+    buffer = np.zeros(BUFFER, POSTING[width])
+    add = wide_lists if width == "wide" else narrow_lists
+    add(beyond[: postings.size], lists, values, shift, MOST[width], buffer, sums)
+    bits = POSTING[width](32 if width == "wide" else 16)
+    assert not (buffer >> bits == foreign >> bits).any()
     return sums
 
 
@@ -160,11 +166,11 @@ def test_a_tile_in_which_every_document_has_the_feature(width):
     assert np.array_equal(added_lists(width, postings, lists, values, 0), slow_lists(width, postings, lists, values, 0))
 
 
-@pytest.mark.parametrize("count", [3, 3 + 2 * CHUNK])
-def test_values_above_16_bits_are_cut_to_the_largest(count):
+@pytest.mark.parametrize("count", [3, 2 * CHUNK, 2 * CHUNK + 1])
+@pytest.mark.parametrize("behind", [0, CHUNK])
+def test_values_above_16_bits_are_cut_to_the_largest(count, behind):
     """A query's value may exceed every document's; its last bits alone would mean something else."""
-    places = np.arange(count + CHUNK, dtype=np.uint32)
-    postings = places << np.uint32(16) | np.uint32(65535)
+    postings = np.arange(count + behind, dtype=np.uint32) << np.uint32(16) | np.uint32(65535)
     postings[1] = 1 << 16 | 40000
     lists = np.array([count], np.int64)
     for value, shift in ((65536, 0), (2**31 - 1, 0), (2**31 - 1, 3), (65535 << 2, 2), ((65536 << 2) + 1, 2), (5, 3)):

@@ -4,14 +4,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
 
-from treewass.search.kernels.selection import drain, gather, key_bound, offer, pack, rank
+from treewass.search.kernels.selection import CLASSES, drain, gather, key_bound, offer, pack, rank
 
 ABSENT = 2**31 - 1
 
 
 @njit
 def bound_of(keys, size, k):
-    return key_bound(keys, size, k)
+    return key_bound(keys, size, k, np.empty(CLASSES, np.int32))
 
 
 @njit
