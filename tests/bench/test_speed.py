@@ -163,7 +163,7 @@ def test_stored_rows_become_a_table(tmp_path):
 
 
 def test_what_is_measured_is_shown_as_a_table_a_measure(monkeypatch):
-    def measured(quick, folder):
+    def measured(quick, folder, parts):
         yield Row("speed", {"measure": "growth with threads", "data": "few"}, {"ours_us": 1.5}, "", environment={})
         yield Row("speed", {"measure": "embedding", "data": "many"}, {"ratio": 2.5}, "", environment={})
 
@@ -172,6 +172,18 @@ def test_what_is_measured_is_shown_as_a_table_a_measure(monkeypatch):
     assert "| data | ours us |" in shown.stdout
     assert "| data | ratio |" in shown.stdout
     assert "measured growth with threads, few" in shown.stderr
+
+
+def test_parts_that_do_not_exist_are_refused():
+    with pytest.raises(ValueError, match="Expected parts among query, set"):
+        list(bench_speed(parts=["growth", "height"]))
+
+
+@pytest.mark.data
+def test_one_part_can_be_measured_alone(data_folder):
+    assert {row.case["measure"] for row in bench_speed(True, data_folder, ["embedding"])} == {
+        "embedding all training documents"
+    }
 
 
 @pytest.mark.data

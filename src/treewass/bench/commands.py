@@ -120,6 +120,9 @@ def speed_command(
         bool, typer.Option("--quick", help="Two sets and a tenth of the documents; rough figures.")
     ] = False,
     data: Annotated[str | None, typer.Option(help="Folder of text sets; TREEWASS_DATA by default.")] = None,
+    parts: Annotated[
+        str, typer.Option(help="What to measure, with commas.")
+    ] = "query,set,embedding,start,large,growth,approximate",
     table: StoredRows = None,
 ) -> None:
     """Measure exact search against other libraries, on one thread."""
@@ -131,7 +134,7 @@ def speed_command(
         return
     from treewass.bench.speed import bench_speed
 
-    measured = _announced(bench_speed(quick, data))
+    measured = _announced(bench_speed(quick, data, parts.split(",")))
     if as_json:
         show(measured, as_json)
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from treewass.bench.datasets import PAPER_SETS, Split, load_set
 from treewass.bench.rows import Row, Value
 from treewass.bench.speed_rivals import RIVALS, sklearn_brute, weighted_features
-from treewass.bench.speed_scale import scale_rows
+from treewass.bench.speed_scale import approximate_rows, growth_rows, large_rows
 from treewass.bench.speed_start import start_row
 from treewass.bench.speed_timing import (
     geometric_mean,
@@ -32,8 +32,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-__all__ = ["bench_speed", "one_query_rows", "random_metric", "whole_set_row"]
+__all__ = ["PARTS", "bench_speed", "one_query_rows", "random_metric", "whole_set_row"]
 
+PARTS = ("query", "set", "embedding", "start", "large", "growth", "approximate")
 _K = 19
 _BARS = {
     "paper's SciPy form": 250.0,
@@ -52,7 +53,9 @@ _EMPTIED = (
 )
 
 
-def bench_speed(quick: bool = False, folder: str | os.PathLike[str] | None = None) -> Iterator[Row]:
+def bench_speed(
+    quick: bool = False, folder: str | os.PathLike[str] | None = None, parts: Sequence[str] = PARTS
+) -> Iterator[Row]:
     """Measure search on the paper's sets and on drawn collections.
 
     Parameters
@@ -61,20 +64,37 @@ def bench_speed(quick: bool = False, folder: str | os.PathLike[str] | None = Non
         Few queries, repetitions and documents: minutes become seconds, figures become rough.
     folder : path-like, optional
         Where the text sets are.
+    parts : sequence of str, optional
+        Which of PARTS to measure.
 
     Yields
     ------
     Row
+
+    Raises
+    ------
+    ValueError
+        If there is no such part.
     """
+    unknown = [part for part in parts if part not in PARTS]
+    if unknown:
+        raise ValueError(f"Expected parts among {', '.join(PARTS)}, got {', '.join(unknown)}.")
     with one_thread():
         names = PAPER_SETS[:2] if quick else PAPER_SETS
         splits = {name: load_set(name, folder).split(0) for name in names}
-        yield from one_query_rows(splits, quick)
         name = "reuters" if "reuters" in splits else names[0]
-        yield whole_set_row(name, splits[name], quick)
-        yield _embedding(name, splits[name], quick)
-        yield start_row(quick)
-        yield from scale_rows(quick, name, splits[name])
+        makers: dict[str, Callable[[], Iterable[Row]]] = {
+            "query": lambda: one_query_rows(splits, quick),
+            "set": lambda: [whole_set_row(name, splits[name], quick)],
+            "embedding": lambda: [_embedding(name, splits[name], quick)],
+            "start": lambda: [start_row(quick)],
+            "large": lambda: large_rows(quick),
+            "growth": lambda: growth_rows(quick),
+            "approximate": lambda: approximate_rows(name, splits[name], quick),
+        }
+        for part, make in makers.items():
+            if part in parts:
+                yield from make()
 
 
 def one_query_rows(splits: Mapping[str, Split], quick: bool = False) -> Iterator[Row]:

@@ -23,23 +23,19 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-__all__ = ["scale_rows"]
+__all__ = ["approximate_rows", "growth_rows", "large_rows"]
 
 _WORDS = 20_000
 _ROUNDS, _PASSES = 3, 5
 
 
-def scale_rows(quick: bool, name: str, split: Split) -> Iterator[Row]:
-    """Measure large collections, growth and approximate indexes.
+def large_rows(quick: bool) -> Iterator[Row]:
+    """Measure large collections: against FAISS, and against reading memory.
 
     Parameters
     ----------
     quick : bool
         A tenth of the documents.
-    name : str
-        The set for the approximate indexes.
-    split : Split
-        Its documents.
 
     Yields
     ------
@@ -48,8 +44,6 @@ def scale_rows(quick: bool, name: str, split: Split) -> Iterator[Row]:
     yield _against_faiss(10_000 if quick else 100_000)
     for generator, tree in (("topical", "profile learner"), ("topical", "random"), ("Zipf", "random")):
         yield _one_million(100_000 if quick else 1_000_000, generator, tree)
-    yield from _growth(quick)
-    yield from _approximate(name, split, quick)
 
 
 def _drawn(n_documents: int, generator: str, words: float = 40.0) -> tuple[csr_array, csr_array, NDArray[np.int64]]:
@@ -136,8 +130,18 @@ def _one_million(n_documents: int, generator: str, tree: str) -> Row:
     return speed_row(case, measures, protocol)
 
 
-def _growth(quick: bool) -> Iterator[Row]:
-    """Show how the time of a query grows with documents, words a document, and threads."""
+def growth_rows(quick: bool) -> Iterator[Row]:
+    """Show how the time of a query grows with documents, words a document, and threads.
+
+    Parameters
+    ----------
+    quick : bool
+        Fewer and smaller collections.
+
+    Yields
+    ------
+    Row
+    """
     sizes = (500, 1000, 10_000) if quick else (500, 1000, 3000, 10_000, 30_000, 100_000, 300_000)
     for n_documents in sizes:
         yield _growth_row("growth with documents", n_documents, 40.0)
@@ -172,8 +176,22 @@ def _growth_row(measure: str, n_documents: int, words: float) -> Row:
     return speed_row(case, {"ours_us": microseconds}, f"top 10; {turns_protocol(len(queries), _ROUNDS, _PASSES)}")
 
 
-def _approximate(name: str, split: Split, quick: bool) -> Iterator[Row]:
-    """Measure approximate indexes on a set's training documents: recall, time a query, time to build."""
+def approximate_rows(name: str, split: Split, quick: bool) -> Iterator[Row]:
+    """Measure approximate indexes on a set's training documents: recall, time a query, time to build.
+
+    Parameters
+    ----------
+    name : str
+        The set.
+    split : Split
+        Its documents.
+    quick : bool
+        Fewer documents.
+
+    Yields
+    ------
+    Row
+    """
     from scipy.sparse import csr_array
 
     shape, n_words = perfect_tree(5, 5), split.X_train.shape[1]

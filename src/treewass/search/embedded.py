@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from treewass.search.layout import layout_of
-from treewass.search.segments import Segment
+from treewass.search.segments import LONG, Segment
 from treewass.trees.metric import TreeMetric
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Embedded", "embedded_documents"]
 
-EMBEDDED_LIMIT = 32768  # documents of 64 words; those of larger segments are embedded again from their words
+EMBEDDED_LIMIT = 32768  # documents that are not long; those of larger segments are embedded again from their words
 
 
 class Embedded(NamedTuple):
@@ -40,7 +40,7 @@ def embedded_documents(metric: TreeMetric, segment: Segment) -> Embedded | None:
     >>> embedded_documents(metric, build_segment(metric, check_counts([[1, 0]]))) is None
     True
     """
-    few = segment.ids.size <= EMBEDDED_LIMIT and segment.words.size <= 64 * EMBEDDED_LIMIT
+    few = segment.ids.size <= EMBEDDED_LIMIT and segment.words.size <= LONG * EMBEDDED_LIMIT
     if not segment.is_narrow or not few:
         return None
     if "_embedded" not in vars(segment):

@@ -21,6 +21,8 @@ __all__ = ["ABSENT", "Segment", "build_segment", "merge_documents"]
 ABSENT = np.iinfo(np.int32).max  # stands for the norm of a document that is no neighbour
 TILE = 8192  # documents a tile, at most: what a thread adds up stays in the nearest cache
 WIDE_LIMIT = 2048  # up to this many documents values are held whole, beyond it in 16 bits
+LONG_LIMIT = 32768  # the same for long documents, of which 16 bits leave too many to be compared again
+LONG = 128  # words a document on average
 PIECE = 256  # documents of a piece where a narrow segment is a single tile
 # Where things stand in a description: addresses of arrays, then numbers.
 (
@@ -176,7 +178,8 @@ def build_segment(
 
     layout = layout_of(metric)
     n_documents = counts.shape[0]
-    narrow = not wide and n_documents > WIDE_LIMIT
+    is_long = counts.nnz > LONG * n_documents
+    narrow = not wide and n_documents > (LONG_LIMIT if is_long else WIDE_LIMIT)
     is_cut = narrow and PIECE < n_documents <= TILE
     multiple = PIECE if is_cut else 64
     tile = min(TILE, max(64, -(-n_documents // multiple) * multiple))
