@@ -13,6 +13,7 @@ from treewass.bench.commands import bench
 from treewass.commands.demo import demo_command
 from treewass.commands.explain import explain_command
 from treewass.commands.fit import fit_command
+from treewass.commands.option_names import Commands
 from treewass.commands.predict import predict_command
 from treewass.commands.report import report_command
 from treewass.commands.search import search_command
@@ -21,7 +22,7 @@ from treewass.commands.shared import AsJson, print_json
 
 __all__ = ["app", "main"]
 
-app = typer.Typer(
+app = Commands(
     name="treewass",
     help="Learn a tree over words; compare, search, classify and explain documents with its Wasserstein distance.",
     no_args_is_help=True,

@@ -24,6 +24,29 @@ def test_stored_rows_are_laid_out(tmp_path, command, line):
     assert line in result.stdout.splitlines()
 
 
+def wrong_usage(*arguments):
+    """Run a benchmark that refuses its usage; return what it says, without the frame."""
+    result = CliRunner().invoke(app, ["bench", *map(str, arguments)], env={"COLUMNS": "400"})
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    return result.stderr
+
+
+@pytest.mark.parametrize(
+    "command", ["speed", "accuracy", "batch", "wmd", "synthetic", "depth", "ablation", "duplicates"]
+)
+def test_a_table_of_no_file_is_wrong_usage(tmp_path, command):
+    said = wrong_usage(command, "--table", tmp_path / "rows.jsonl")
+    assert "'--table'" in said
+    assert f"'{tmp_path / 'rows.jsonl'}' does not exist" in said
+
+
+def test_a_table_of_no_rows_is_wrong_usage(tmp_path):
+    RowFiles(tmp_path).add(SYNTHETIC[0])
+    assert f"{tmp_path} holds no rows of depth or accuracy" in wrong_usage("depth", "--table", tmp_path)
+    assert "is a directory" in wrong_usage("accuracy", "--table", tmp_path)
+
+
 def test_ablation_prints_the_losses_of_the_curves(folder):
     result = CliRunner().invoke(app, ["bench", "ablation", "--sets", "pets", "--json", "--data", str(folder)])
     assert result.exit_code == 0

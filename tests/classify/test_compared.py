@@ -104,6 +104,25 @@ def test_neighbours_are_those_of_all_distances():
         assert model.kneighbors(counts[:1], 99)[1].shape == (1, 33)
 
 
+@pytest.mark.parametrize("given", [{"distance": wmd}, {"search": wmd_neighbors}])
+def test_training_documents_find_others(given):
+    model = ComparedNeighbors(**given, word_vectors=VECTORS, n_neighbors=3).fit(COUNTS[:20], LABELS[:20])
+    expected = wmd(COUNTS[:20], word_vectors=VECTORS)
+    np.fill_diagonal(expected, np.inf)
+    rows = np.argsort(expected, axis=1, kind="stable")[:, :3]
+    distances, found = model.kneighbors()
+    assert np.array_equal(found, rows)
+    assert np.allclose(distances, np.take_along_axis(expected, rows, axis=1))
+
+
+def test_training_documents_without_a_vector_are_neither_asked_for_nor_found():
+    vectors = AlignedVectors(np.array([[0.0], [1.0], [0.0]]), [True, True, False], ("yeti",))
+    model = ComparedNeighbors(distance=flowtree, word_vectors=vectors)
+    with pytest.warns(EmptyDocumentWarning, match="never neighbours"):
+        model.fit([[0, 0, 2], [1, 0, 1], [0, 1, 0]], ["a", "b", "b"])
+    assert model.kneighbors(return_distance=False).tolist() == [[2], [1]]
+
+
 def test_neighbours_of_nothing_are_refused():
     model = ComparedNeighbors(distance=wmd, word_vectors=[[0.0], [1.0]]).fit([[1, 0], [0, 1]], ["a", "b"])
     with pytest.raises(ValueError, match="rows 1 hold none"):

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from tests.model.conftest import LABELS, TEXTS
 from treewass import DocumentModel, EmptyDocumentWarning, cli
 from treewass.commands import predict
+from treewass.documents import read_corpus
 from treewass.serve.locks import serving
 
 runner = CliRunner()
@@ -26,6 +27,12 @@ def invoke(*arguments, **settings):
     result = runner.invoke(cli.app, [str(argument) for argument in arguments], catch_exceptions=False, **settings)
     assert result.exit_code == 0, result.output
     return result.stdout
+
+
+def write(path, text):
+    """Write a file; return its path."""
+    path.write_text(text, encoding="utf-8")
+    return path
 
 
 def program(*arguments, stdin="", code=0):
@@ -135,6 +142,23 @@ def test_predict_reads_files_and_standard_input(model, data, tmp_path):
     ]
 
 
+def test_predict_says_on_how_many_documents_of_the_model_the_error_is(model, data, tmp_path):
+    def said(path, folder=model):
+        result = runner.invoke(cli.app, ["predict", str(folder), str(path), "--label", "label"])
+        assert len(result.stdout.splitlines()) == len(path.read_text("utf-8").splitlines()) - 1
+        return result.stderr.splitlines()
+
+    (note,) = said(data)[1:]
+    assert note.startswith("treewass: note: 45 of these 45 texts are documents of the model")
+    assert note.endswith("the error on new texts may be higher.")
+    some = write(tmp_path / "some.csv", f"text,label\n{TEXTS[0]},cat\n{TEXTS[0]} again,cat\n{TEXTS[1]},cat\n")
+    assert "note: 2 of these 3 texts" in said(some)[1]
+    new = write(tmp_path / "new.csv", "text,label\nmy new cat,cat\n")
+    assert len(said(new)) == 1
+    invoke("fit", data, "-o", tmp_path / "m", "--test-size", 0, "--neighbors", 3, "--no-texts")
+    assert len(said(data, tmp_path / "m")) == 1  # nothing to compare with
+
+
 def test_predict_numbers_unknown_texts_over_all_blocks(model, tmp_path, monkeypatch):
     monkeypatch.setattr(predict, "_BLOCK", 3)
     (tmp_path / "plain.txt").write_text("cat\nxyzzy\ncat\ncat\nxyzzy\ncat\ncat\ncat\ncat\n", encoding="utf-8")
@@ -195,15 +219,66 @@ def test_the_program_answers_by_exit_code_and_one_sentence(model, data, tmp_path
     program("search", model, "cat", "-k", 0, code=2)
 
 
+@pytest.mark.parametrize("arguments", [("fit", "-o", "m"), ("predict", "m"), ("bench", "data", "texts", "pets")])
+@pytest.mark.parametrize(
+    ("name", "content", "options", "message"),
+    [
+        ("a.csv", b"text,label\nx,y\n", ("--text", "body"), "Name the right one with --text '…'."),
+        ("a.csv", b"text,label\nx,y\n", ("--label", "kind"), "Name the right one with --label '…'."),
+        ("a.csv", b"text\tlabel\nx\ty\n", (), "pass --format tsv."),
+        ("a.tsv", b"x\ty\nx\tz\n", (), "pass --format lines."),
+        ("a.tsv", b"text\tlabel\tsplit\tsplit\na\tb\tc\td\n", ("--label", "label"), "Rename all but one."),
+        (
+            "a.tsv",
+            b"text\tlabel\tsplit\na\tb\tc\n",
+            ("--label", "label"),
+            "'split' is 'c'; expected 'train' or 'test'\n",
+        ),
+        ("a.json", b"{}", (), "which --format jsonl reads"),
+        ("a.pdf", b"", (), "Pass --format as one of 'jsonl'"),
+        ("a.csv", b"", ("--format", "xml"), "Expected --format to be one of 'jsonl'"),
+        ("a.csv", b"", ("--format", "folder"), "but --format folder reads a folder. Leave --format out"),
+        (".", None, ("--format", "csv"), "but --format csv reads a file. Pass the path of a file, or --format folder"),
+        ("a.csv", b"text,label\n\xe4,y\n", (), "Pass --encoding cp1252, --encoding latin-1 or"),
+        ("a.csv", b"", ("--encoding", "klingon"), "Expected --encoding to name"),
+    ],
+)
+def test_errors_of_data_speak_of_options(arguments, name, content, options, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TREEWASS_DATA", str(tmp_path / "sets"))
+    if content is not None:
+        Path(name).write_bytes(content)
+    result = runner.invoke(cli.app, [*arguments, name, *options])
+    assert message in str(result.exception)
+    assert not re.search(r"\b[a-z_]+=", str(result.exception))
+    with pytest.raises(ValueError, match=r"Name the right one with text='…'\."):  # from Python, also afterwards
+        read_corpus(write(tmp_path / "b.csv", "text,label\nx,y\n"), text="body")
+
+
+def test_one_class_is_an_error_that_speaks_of_options(tmp_path):
+    path = write(tmp_path / "a.csv", "text,label\nx,y\n")
+    result = runner.invoke(cli.app, ["fit", str(path), "-o", str(tmp_path / "m")])
+    assert str(result.exception).endswith("Check the label column; name another with --label.")
+
+
+def test_wrong_settings_are_wrong_usage(data, tmp_path):
+    for option, value in (("--learner", "forest"), ("--seed", "-1")):
+        result = runner.invoke(cli.app, ["fit", str(data), "-o", str(tmp_path / "m"), option, value])
+        assert result.exit_code == 2
+        assert f"Invalid value for '{option}'" in result.stderr
+
+
 def test_errors_are_one_sentence(model, data, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("warnings.showwarning", None)  # set by main, and restored afterwards
     for arguments, message in [
         (("fit", tmp_path / "no.csv", "-o", tmp_path / "m"), "There is no file or folder"),
         (("fit", data, "-o", tmp_path / "m", "--text", "body"), "no column 'body' in the header"),
-        (("fit", data, "-o", tmp_path / "m", "--learner", "forest"), "Expected learner as one of profile, stw"),
         (("fit", data, "-o", data.parent), "holds other files"),
         (("fit", data, "-o", data), "is a file"),
         (("fit", data, "-o", data / "model"), "is a file"),
+        (("search", model, ""), 'but the text is empty. Give some words, such as "a text", or - for standard input.'),
+        (("search", model, " \t"), "but the text is empty"),
+        (("explain", model, "a cat", ""), "but the text is empty"),
         (("explain", model, "id:abc"), "such as id:17, got 'id:abc'"),
         (("explain", model, "id:999"), "got 999"),
         (("predict", model, tmp_path), "expected documents, found none"),
@@ -289,6 +364,7 @@ def test_searching_needs_neither_scikit_learn_nor_numba(model):
 
 
 def test_standard_input_is_named_as_such(model):
+    assert "but standard input is empty" in program("search", model, "-", stdin="\n", code=1).stderr
     done = program("predict", model, "-", stdin="plain words", code=1)
     assert done.stderr.startswith("treewass: standard input: 1 of 1 rows")
     assert "--format" in done.stderr

@@ -56,7 +56,18 @@ def test_a_wrong_token_file_is_refused(call, tmp_path):
         assert message in str(result.exception)
         assert called is None
     result, _ = call("--protect-reads")
-    assert "Expected a token to protect reads with" in str(result.exception)
+    assert "Expected a token to protect reads with: give --token-file" in str(result.exception)
+
+
+def test_a_token_file_that_cannot_be_read_is_named_with_what_it_should_hold(call, tmp_path):
+    for path in (tmp_path / "no", tmp_path):
+        result, called = call("--token-file", path)
+        assert str(result.exception).startswith(
+            "Expected --token-file to name a file that holds the token that writes need, at least 16 printable ASCII "
+            f"characters, but {path} cannot be read: "
+        )
+        assert "Errno" not in str(result.exception)
+        assert called is None
 
 
 def test_another_address_is_warned_about_unless_reads_are_protected(call, tmp_path):

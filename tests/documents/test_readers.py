@@ -354,7 +354,7 @@ class TestColumns:
 
     def test_a_missing_label_column(self, tmp_path):
         path = write(tmp_path / "pets.csv", "id,text,class\n1,x,a\n")
-        with pytest.raises(ValueError, match=r"no column 'label' .*'id', 'text', 'class'\. .* with label=\.$"):
+        with pytest.raises(ValueError, match=r"no column 'label' .*'id', 'text', 'class'\. .* with label='…'\.$"):
             read_corpus(path)
 
     def test_lines_named_tsv(self, tmp_path):
@@ -530,7 +530,7 @@ def test_reuters(data_folder):
         ("text;label\ncat;a\n", "Semicolons seem to separate"),
         ("text\tlabel\ncat\ta\n", "format='tsv'"),
         ("a long text about cats and mice and all the rest,cat\nanother,dog\n", "already a document"),
-        ("body,kind\ncat,a\n", "Name the right one with text=.$"),
+        ("body,kind\ncat,a\n", r"Name the right one with text='…'\.$"),
     ],
 )
 def test_tables_with_another_header_get_a_hint(tmp_path, content, hint):

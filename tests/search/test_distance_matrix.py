@@ -65,3 +65,11 @@ def test_empty_documents_are_refused():
         pairwise(metric, [[1, 0], [0, 0]])
     with pytest.raises(ValueError, match=r"2 row\(s\) of Y have none: 0, 2"):
         pairwise(metric, [[1, 0]], [[0, 0], [0, 1], [0, 0]])
+
+
+def test_no_documents_on_either_side():
+    metric = TreeMetric(star_tree(3))
+    some, none = [[1, 0, 2]], np.zeros((0, 3))
+    assert pairwise(metric, some, none).shape == (1, 0)
+    assert pairwise(metric, none, some).shape == (0, 1)
+    assert pairwise(metric, none).shape == (0, 0)

@@ -7,26 +7,27 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
+from tests.search.segment_kinds import assert_kind, use_kind
 from tests.search.test_index import random_metric
 from treewass import TreeIndex
 from treewass.documents.synthetic import make_documents
 from treewass.saving import manifest_hash
-from treewass.search import files, segments
+from treewass.search import files
 
 WAYS = [{"mmap": True}, {"mmap": True, "verify": True}, {"mmap": False}]
 
 
-@pytest.fixture(params=["whole values", "16 bits"])
+@pytest.fixture(params=["wide", "narrow, in pieces", "narrow, from words"])
 def index(request, monkeypatch):
     """An index of two segments, one document of each removed, one without a known word."""
-    if request.param == "16 bits":
-        monkeypatch.setattr(segments, "WIDE_LIMIT", 0)
+    use_kind(monkeypatch, request.param)
     counts, _ = make_documents(130, n_words=60, words_per_document=6, random_state=0)
     made = TreeIndex(random_metric(60, seed=0, lengths=True, masses=True, n_trees=2))
     made.add(counts[:100])
     made.add(counts[100:] * 0.3)
     made.remove([3, 110])
     assert len(made._snapshot.segments) == 2
+    assert_kind(made, request.param)
     return made
 
 
@@ -151,7 +152,8 @@ def change_manifest(folder, **changes):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"version": 2}, "version 1, got version 2"),
+        ({"version": 1}, "version 2, got version 1"),
+        ({"version": 3}, "version 2, got version 3"),
         ({"format": "treewass model"}, "describes something else"),
         ({"next_id": 5}, "unique ids below 5"),
         ({"fraction_bits": 60}, "fraction_bits between"),
@@ -243,7 +245,8 @@ def swap(first, second):
         (lambda arrays: arrays.pop("norms"), "Expected the arrays"),
         (lambda arrays: arrays.update(held=arrays["held"][:-1]), "held of shape"),
         (lambda arrays: arrays.update(directory=arrays["directory"][:-1]), "directory of shape"),
-        (lambda arrays: arrays.update(dense=arrays["dense"][:, :, :-1].copy()), "multiple of 64"),
+        (lambda arrays: arrays.update(dense=arrays["dense"][..., :-1].copy()), "multiple of 64"),
+        (lambda arrays: arrays.update(dense=arrays["dense"][:, 0].copy()), "tiles, pieces, rows, piece"),
         (lambda arrays: arrays.update(dense=arrays["dense"].astype(np.float32)), "dense of kind"),
         (
             lambda arrays: arrays.update(words=arrays["words"][:-1], weights=arrays["weights"][:-1]),

@@ -9,21 +9,18 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array, csr_matrix
 
 from tests.search import integer_oracle as oracle
+from tests.search.segment_kinds import KINDS, use_kind
 from tests.strategies import documents, metrics
 from treewass import Tree, TreeIndex, TreeMetric
 from treewass.documents.synthetic import make_documents
 from treewass.exceptions import EmptyDocumentWarning
-from treewass.search import segments
 from treewass.trees import perfect_tree, star_tree
 
 
-@pytest.fixture(params=["whole values", "16 bits", "16 bits, many tiles"])
-def layout(request, monkeypatch):
-    """Run a test on every layout that a segment can have, however few documents there are."""
-    if request.param != "whole values":
-        monkeypatch.setattr(segments, "WIDE_LIMIT", 0)
-    if request.param.endswith("tiles"):
-        monkeypatch.setattr(segments, "TILE", 64)
+@pytest.fixture(params=KINDS)
+def kind(request, monkeypatch):
+    """Run a test on every kind of segment, however few documents there are."""
+    use_kind(monkeypatch, request.param)
     return request.param
 
 
@@ -65,7 +62,7 @@ def test_search_is_the_oracle_on_small_collections(case):
 
 @pytest.mark.parametrize("options", [{}, {"lengths": True}, {"lengths": True, "masses": True, "n_trees": 3}])
 @pytest.mark.parametrize("n_documents", [1, 63, 64, 65, 700])
-def test_search_is_the_oracle_in_every_layout(layout, options, n_documents):
+def test_search_is_the_oracle_for_every_kind(kind, options, n_documents):
     counts, _ = make_documents(n_documents + 20, n_words=300, words_per_document=15, random_state=n_documents)
     metric = random_metric(300, seed=1, **options)
     index = TreeIndex(metric)
@@ -79,7 +76,7 @@ def test_search_is_the_oracle_in_every_layout(layout, options, n_documents):
             assert_same((distances[row], ids[row]), *best, metric)
 
 
-def test_ties_and_duplicates_come_in_the_order_of_ids(layout):
+def test_ties_and_duplicates_come_in_the_order_of_ids(kind):
     counts, _ = make_documents(30, n_words=50, words_per_document=4, random_state=0)
     copies = csr_array(np.tile(counts.toarray(), (9, 1)))
     ids = np.random.default_rng(0).permutation(1000)[: copies.shape[0]] - 500
@@ -93,7 +90,7 @@ def test_ties_and_duplicates_come_in_the_order_of_ids(layout):
     assert (distances[:, :9] == 0).all()
 
 
-def test_results_do_not_depend_on_order_batches_threads_or_segments(layout):
+def test_results_do_not_depend_on_order_batches_threads_or_segments(kind):
     counts, _ = make_documents(400, n_words=200, words_per_document=10, random_state=3)
     metric = random_metric(200, seed=2, lengths=True)
     whole = TreeIndex(metric)
@@ -113,7 +110,7 @@ def test_results_do_not_depend_on_order_batches_threads_or_segments(layout):
         assert np.array_equal(ids[0], expected[1][row])
 
 
-def test_within_and_distances_are_the_oracle(layout):
+def test_within_and_distances_are_the_oracle(kind):
     counts, _ = make_documents(260, n_words=100, words_per_document=8, random_state=5)
     metric = random_metric(100, seed=3, lengths=True, masses=True, n_trees=2)
     index = TreeIndex(metric, n_jobs=2)
@@ -145,7 +142,7 @@ def test_pairwise_is_the_oracle_and_symmetric(case):
     assert np.array_equal(TreeIndex(metric).pairwise(held, queries), expected.T)
 
 
-def test_a_query_with_thousands_of_words(layout):
+def test_a_query_with_thousands_of_words(kind):
     random = np.random.default_rng(0)
     metric = random_metric(5000, seed=0)
     counts = random.poisson(1.0, (80, 5000))
@@ -157,7 +154,7 @@ def test_a_query_with_thousands_of_words(layout):
         assert_same((distances[row], ids[row]), *oracle.nearest(expected[row], np.arange(70), 5), metric)
 
 
-def test_removal_and_empty_index(layout):
+def test_removal_and_empty_index(kind):
     metric = random_metric(30, seed=0)
     counts, _ = make_documents(200, n_words=30, words_per_document=5, random_state=0)
     index = TreeIndex(metric)
@@ -210,6 +207,23 @@ def test_documents_without_known_words_are_held_but_never_found():
         index.distances([[1, 0, 0]], ids=[0, 3])
     index.remove([1, 3])
     assert index.ids.tolist() == [0, 2]
+
+
+def test_segments_in_which_no_document_holds_a_known_word(kind):
+    index = TreeIndex(TreeMetric(star_tree(3), masses=[1, 1, 0]))
+    with pytest.warns(EmptyDocumentWarning):
+        index.add([[0, 0, 1]])
+    assert index.distances([[1, 0, 0]])[1].size == 0
+    assert index.search([[1, 0, 0]], 3)[1].shape == (1, 0)
+    index.remove([0])
+    index.add([[1, 0, 0], [1, 1, 0], [0, 1, 0]])
+    with pytest.warns(EmptyDocumentWarning):
+        index.add([[0, 0, 7]])
+    assert [segment.n_searchable for segment in index._snapshot.segments] == [3, 0]
+    for query in ([[1, 0, 0]], csr_array([[1, 0, 0]])):
+        assert index.distances(query)[0].tolist() == [0.0, 1.0, 2.0]
+        assert index.search(query, 9)[1].tolist() == [[1, 2, 3]]
+        assert index.within(query, 1.0)[1][0].tolist() == [1, 2]
 
 
 def test_a_known_word_at_the_root_has_a_distance():

@@ -7,13 +7,23 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from tests.search import integer_oracle as oracle
+from tests.search.segment_kinds import use_kind
 from tests.strategies import documents, metrics
 from treewass import TreeIndex
-from treewass.search import segments
 
 
 class IndexMachine(RuleBasedStateMachine):
     """Drive an index and a dictionary of documents side by side."""
+
+    kind = "wide"
+
+    def __init__(self):
+        super().__init__()
+        self.patch = pytest.MonkeyPatch()
+        use_kind(self.patch, self.kind)
+
+    def teardown(self):
+        self.patch.undo()
 
     @initialize(data=st.data())
     def start(self, data):
@@ -83,17 +93,28 @@ class IndexMachine(RuleBasedStateMachine):
         self.next_id = max(self.next_id, max(numbers) + 1)
 
 
-class NarrowIndexMachine(IndexMachine):
-    """The same with values of 16 bits."""
+class PiecesMachine(IndexMachine):
+    """The same with values of 16 bits, compared again from embedded documents."""
 
-    def __init__(self):
-        super().__init__()
-        self.limit, segments.WIDE_LIMIT = segments.WIDE_LIMIT, 0
+    kind = "narrow, in pieces"
 
-    def teardown(self):
-        segments.WIDE_LIMIT = self.limit
+
+class TilesMachine(IndexMachine):
+    """The same with many tiles."""
+
+    kind = "narrow, many tiles"
+
+
+class WordsMachine(IndexMachine):
+    """The same with documents that are compared again from their words."""
+
+    kind = "narrow, from words"
 
 
 TestIndex = IndexMachine.TestCase
-TestNarrowIndex = NarrowIndexMachine.TestCase
-TestIndex.settings = TestNarrowIndex.settings = settings(max_examples=60, stateful_step_count=20, deadline=None)
+TestPieces = PiecesMachine.TestCase
+TestTiles = TilesMachine.TestCase
+TestWords = WordsMachine.TestCase
+TestIndex.settings = TestPieces.settings = TestTiles.settings = TestWords.settings = settings(
+    max_examples=30, stateful_step_count=20, deadline=None
+)

@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.search.segment_kinds import KINDS, use_kind
 from treewass import Tree, TreeIndex, TreeMetric
 from treewass.documents import make_documents
 from treewass.search import segments
@@ -33,52 +34,52 @@ def arrays(row):
     return words.tolist(), np.asarray(row, dtype=float)[words].tolist()
 
 
-@settings(max_examples=30)
+@settings(max_examples=40)
 @given(
     seed=st.integers(0, 10**6),
     n_components=st.integers(1, 2),
     k=st.integers(1, 30),
-    narrow=st.booleans(),
+    kind=st.sampled_from(list(KINDS)),
     flat=st.booleans(),
 )
-def test_answers_are_those_of_the_compiled_search(seed, n_components, k, narrow, flat):
+def test_answers_are_those_of_the_compiled_search(seed, n_components, k, kind, flat):
     random = np.random.default_rng(seed)
-    metric = random_metric(12, n_components, seed, flat)
+    index = TreeIndex(random_metric(12, n_components, seed, flat))
     with pytest.MonkeyPatch.context() as patch:
-        if narrow:
-            patch.setattr(segments, "WIDE_LIMIT", 5)
-        index = TreeIndex(metric)
-        documents = random.integers(0, 3, (70, 12)) * random.choice([1.0, 0.37], (70, 12))
+        use_kind(patch, kind)
+        documents = random.integers(0, 3, (170, 12)) * random.choice([1.0, 0.37], (170, 12))
         documents[:, 1] += 0.5
-        index.add(documents[:40])
-        index.add(documents[40:])
-        index.remove(random.choice(70, 20, replace=False))
-    for query in [*random.integers(0, 3, (3, 12)) + np.eye(12)[1], np.eye(12)[1]]:
-        distances, ids = nearest_documents(index, *arrays(query), k)
-        expected = index.search(query[None], k)
-        np.testing.assert_array_equal(distances, expected[0][0])
-        np.testing.assert_array_equal(ids, expected[1][0])
-        among = random.choice(70, 20, replace=False)
-        distances, ids = nearest_documents(index, *arrays(query), k, among=among)
-        expected = index.search(query[None], 70)
-        kept = np.isin(expected[1][0], among)
-        np.testing.assert_array_equal(distances, expected[0][0][kept][:k])
-        np.testing.assert_array_equal(ids, expected[1][0][kept][:k])
+        index.add(documents[:130])
+        index.add(documents[130:])
+        index.remove(random.choice(170, 40, replace=False))
+        for query in [*random.integers(0, 3, (3, 12)) + np.eye(12)[1], np.eye(12)[1]]:
+            expected = index.search(query[None], 170)
+            assert_answers(nearest_documents(index, *arrays(query), k), index.search(query[None], k))
+            among = random.choice(170, 20, replace=False)
+            kept = np.isin(expected[1][0], among)
+            found = nearest_documents(index, *arrays(query), k, among=among)
+            assert_answers(found, (expected[0][:, kept][:, :k], expected[1][:, kept][:, :k]))
 
 
-def test_answers_agree_on_many_tiles_in_sixteen_bits(monkeypatch):
-    monkeypatch.setattr(segments, "TILE", 1024)
-    monkeypatch.setattr(segments, "WIDE_LIMIT", 2000)
+def assert_answers(found, expected):
+    for one, rows in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one, rows[0])
+
+
+@pytest.mark.parametrize(("tile", "n_tiles", "n_pieces"), [(1024, 5, 1), (8192, 1, 20)])
+def test_answers_agree_in_sixteen_bits(monkeypatch, tile, n_tiles, n_pieces):
+    monkeypatch.setattr(segments, "TILE", tile)
     counts, _ = make_documents(5000, n_words=300, words_per_document=12, n_classes=4, random_state=0)
     index = TreeIndex(random_metric(300, 1, 0))
     index.add(counts)
-    assert index._snapshot.segments[0].is_narrow
+    (segment,) = index._snapshot.segments
+    assert segment.is_narrow
+    assert segment.dense.shape[:2] == (n_tiles, n_pieces)
     queries = counts[:20].toarray()
     expected = index.search(queries, 19)
     for row, query in enumerate(queries):
-        distances, ids = nearest_documents(index, *arrays(query), 19)
-        np.testing.assert_array_equal(distances, expected[0][row])
-        np.testing.assert_array_equal(ids, expected[1][row])
+        found = nearest_documents(index, *arrays(query), 19)
+        assert_answers(found, (expected[0][[row]], expected[1][[row]]))
 
 
 @settings(max_examples=30)

@@ -322,11 +322,32 @@ def test_tricks_with_paths_write_nothing(client):
     assert client.post("/api/search", json=body, headers={"X-HTTP-Method-Override": "DELETE"}).status_code == 422
 
 
+@pytest.mark.parametrize("path", ["search", "predict", "explain", "documents"])
+def test_a_body_that_is_not_said_to_be_json_is_refused(writer, path):
+    for headers, found in (
+        ({}, "none"),
+        ({"Content-Type": ""}, "none"),
+        ({"Content-Type": "Text/Plain; charset=utf-8"}, "text/plain"),
+        ({"Content-Type": "text/json"}, "text/json"),
+    ):
+        answer = writer.post(f"/api/{path}", content=b'{"texts": ["a cat"]}', headers=headers)
+        assert answer.status_code == 415
+        assert answer.json() == {"detail": f"Expected the header Content-Type: application/json, got {found}."}
+    assert writer.post(f"/api/{path}").status_code == 415
+    assert "415" in writer.get("/openapi.json").json()["paths"][f"/api/{path}"]["post"]["responses"]
+
+
+def test_json_may_have_parameters_and_a_name_of_its_own(client):
+    for kind in ("application/json; charset=utf-8", "APPLICATION/JSON", "application/x+json"):
+        answer = client.post("/api/search", content=b'{"texts": ["a cat"]}', headers={"Content-Type": kind})
+        assert answer.status_code == 200, kind
+
+
 def test_forms_of_other_sites_are_no_requests(writer):
     """A page elsewhere can make a browser send a body, but not as JSON."""
     body = json.dumps({"documents": [{"text": "a cat", "label": "cat"}]})
     for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"):
-        assert writer.post("/api/documents", content=body, headers={"Content-Type": kind}).status_code == 422
+        assert writer.post("/api/documents", content=body, headers={"Content-Type": kind}).status_code == 415
     assert writer.get("/api/model").json()["documents"] == 15
     answer = writer.options("/api/documents", headers={"Origin": "https://evil.example"})
     assert answer.status_code == 405

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from treewass.bench.data.commands import data_app
 from treewass.bench.paper_commands import register
+from treewass.commands.option_names import Commands
 from treewass.methods import DEFAULT_METHODS
 
 if TYPE_CHECKING:
@@ -17,10 +19,16 @@ if TYPE_CHECKING:
 
 __all__ = ["bench"]
 
-bench = typer.Typer(help="Measure: rows as JSON lines for machines, a table for people.", no_args_is_help=True)
+bench = Commands(help="Measure: rows as JSON lines for machines, a table for people.", no_args_is_help=True)
 register(bench)
 bench.add_typer(data_app, name="data")
 AsJson = Annotated[bool, typer.Option("--json", help="Print rows as JSON lines instead of a table.")]
+StoredRows = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", exists=True, dir_okay=False, help="Lay stored rows out as Markdown instead of measuring."
+    ),
+]
 
 
 def show(rows: Iterable[Row], as_json: bool) -> None:
@@ -50,8 +58,6 @@ def all_command(
     readme: Annotated[str | None, typer.Option(help="A file whose short table is renewed too.")] = None,
 ) -> None:
     """Make every table and figure of the paper: measure what has no row yet, then lay all rows out."""
-    from pathlib import Path
-
     from treewass.bench.cells import run_cells
     from treewass.bench.data_mark import mark_data
     from treewass.bench.plan import all_cells, chosen_cells, quick_cells
@@ -73,8 +79,6 @@ def page_command(
     readme: Annotated[str | None, typer.Option(help="A file whose short table is renewed too.")] = None,
 ) -> None:
     """Lay stored rows out, without measuring: the page of results, its figures, the short table."""
-    from pathlib import Path
-
     from treewass.bench.results.page import write_page, write_short_table
 
     rows = Path(output)
@@ -116,18 +120,25 @@ def speed_command(
         bool, typer.Option("--quick", help="Two sets and a tenth of the documents; rough figures.")
     ] = False,
     data: Annotated[str | None, typer.Option(help="Folder of text sets; TREEWASS_DATA by default.")] = None,
-    table: Annotated[str | None, typer.Option(help="Lay stored rows out as Markdown instead of measuring.")] = None,
+    parts: Annotated[
+        str, typer.Option(help="What to measure, with commas.")
+    ] = "query,set,embedding,start,large,growth,approximate",
+    table: StoredRows = None,
 ) -> None:
     """Measure exact search against other libraries, on one thread."""
-    if table is not None:
-        from treewass.bench.rows import read_rows
-        from treewass.bench.speed_table import speed_markdown
+    from treewass.bench.rows import read_rows
+    from treewass.bench.speed_table import speed_markdown
 
+    if table is not None:
         typer.echo(speed_markdown(read_rows(table)))
         return
     from treewass.bench.speed import bench_speed
 
-    show(bench_speed(quick, data), as_json)
+    measured = _announced(bench_speed(quick, data, parts.split(",")))
+    if as_json:
+        show(measured, as_json)
+    else:
+        typer.echo(speed_markdown(measured))
 
 
 @bench.command("accuracy")
@@ -143,7 +154,7 @@ def accuracy_command(
     data: Annotated[str | None, typer.Option(help="Folder of the text sets; TREEWASS_DATA by default.")] = None,
     output: Annotated[str | None, typer.Option(help="File of rows: resumed if there, appended to.")] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
-    table: Annotated[str | None, typer.Option(help="Lay stored rows out as Markdown instead of measuring.")] = None,
+    table: StoredRows = None,
 ) -> None:
     """Measure error, macro-F1, log-loss and calibration, the linear models' beside ours."""
     if table is not None:
@@ -168,7 +179,7 @@ def batch_command(
     ] = "twitter,amazon,classic,bbcsport,ohsumed,reuters",
     data: Annotated[str | None, typer.Option(help="Folder of the text sets; TREEWASS_DATA by default.")] = None,
     output: Annotated[str | None, typer.Option(help="File of rows: resumed if there, appended to.")] = None,
-    table: Annotated[str | None, typer.Option(help="Lay stored rows out as Markdown instead of measuring.")] = None,
+    table: StoredRows = None,
 ) -> None:
     """Measure the time of one document against many: every method, batch sizes, depths, whole training sets."""
     if table is not None:
@@ -227,7 +238,7 @@ def wmd_command(
     as_json: AsJson = False,
     cases: Annotated[str, typer.Option(help="What to measure, with commas.")] = "gensim,bounds,neighbors,errors",
     data: Annotated[str | None, typer.Option(help="Folder of the text sets; TREEWASS_DATA by default.")] = None,
-    table: Annotated[str | None, typer.Option(help="Lay stored rows out as Markdown instead of measuring.")] = None,
+    table: StoredRows = None,
 ) -> None:
     """Measure word mover's distances: against gensim, bounds against exact ones, pruned search, errors."""
     if table is not None:
@@ -288,8 +299,7 @@ def _say(sentence: str) -> None:
 def _announced(rows: Iterable[Row]) -> Iterator[Row]:
     """Say on standard error what has been measured, row by row."""
     for row in rows:
-        what = ", ".join(
-            str(row.case[name]) for name in ("measure", "set", "split", "method", "case") if name in row.case
-        )
+        names = ("measure", "data", "tree", "rival", "set", "split", "method", "case")
+        what = ", ".join(str(row.case[name]) for name in names if name in row.case)
         typer.echo(f"measured {what}", err=True)
         yield row

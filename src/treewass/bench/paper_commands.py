@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -20,7 +21,8 @@ Output = Annotated[
 ]
 Sets = Annotated[str, typer.Option(help="Text sets, with commas.")]
 Table = Annotated[
-    str | None, typer.Option(help="Lay stored rows of a folder, or a file, out as Markdown instead of measuring.")
+    Path | None,
+    typer.Option(exists=True, help="Lay stored rows of a folder, or a file, out as Markdown instead of measuring."),
 ]
 _SETS = "twitter,amazon,classic,bbcsport,ohsumed,reuters"
 
@@ -101,12 +103,18 @@ def duplicates_command(
     _measure(duplicate_cells(data, sets.split(",")), as_json, output)
 
 
-def _lay_out(place: str, benchmarks: Iterable[str], layout: Callable[[list[Row]], str]) -> None:
+def _lay_out(place: Path, benchmarks: Iterable[str], layout: Callable[[list[Row]], str]) -> None:
     """Print stored rows as Markdown."""
     from treewass.bench.row_files import RowFiles
 
     files = RowFiles(place)
-    typer.echo(layout([row for benchmark in benchmarks for row in files.rows(benchmark)]))
+    rows = [row for benchmark in benchmarks for row in files.rows(benchmark)]
+    if not rows:
+        raise typer.BadParameter(
+            f"{place} holds no rows of {' or '.join(benchmarks)}; expected a folder of rows, or a .jsonl file.",
+            param_hint="--table",
+        )
+    typer.echo(layout(rows))
 
 
 def _measure(cells: Iterable[Cell], as_json: bool, output: str | None) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from treewass.bench.datasets import Split
 from treewass.bench.rows import Row, Value
-from treewass.bench.speed_timing import milliseconds_to_read, speed_row, time_in_turns
+from treewass.bench.speed_timing import milliseconds_to_read, speed_row, time_in_turns, turns_protocol
 from treewass.documents.synthetic import make_documents
 from treewass.extras import require
 from treewass.search.embedding import embed, unknown_rows
@@ -23,32 +23,27 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-__all__ = ["scale_rows"]
+__all__ = ["approximate_rows", "growth_rows", "large_rows"]
 
 _WORDS = 20_000
+_ROUNDS, _PASSES = 3, 5
 
 
-def scale_rows(quick: bool, name: str, split: Split) -> Iterator[Row]:
-    """Measure large collections, growth and approximate indexes.
+def large_rows(quick: bool) -> Iterator[Row]:
+    """Measure large collections: against FAISS, and against reading memory.
 
     Parameters
     ----------
     quick : bool
         A tenth of the documents.
-    name : str
-        The set for the approximate indexes.
-    split : Split
-        Its documents.
 
     Yields
     ------
     Row
     """
     yield _against_faiss(10_000 if quick else 100_000)
-    for generator, tree in (("topical", "learned"), ("topical", "random"), ("Zipf", "random")):
+    for generator, tree in (("topical", "profile learner"), ("topical", "random"), ("Zipf", "random")):
         yield _one_million(100_000 if quick else 1_000_000, generator, tree)
-    yield from _growth(quick)
-    yield from _approximate(name, split, quick)
 
 
 def _drawn(n_documents: int, generator: str, words: float = 40.0) -> tuple[csr_array, csr_array, NDArray[np.int64]]:
@@ -86,7 +81,11 @@ def _against_faiss(n_documents: int) -> Row:
     index = TreeIndex(metric)
     index.add(documents)
     items = [(query, embed(metric, query)[:, :n_internal].toarray().astype(np.float32)) for query in queries[:10]]
-    times = time_in_turns([lambda item: index.search(item[0], 10), lambda item: flat.search(item[1], 10)], items, 3)
+    methods: list[Callable[[Any], Any]] = [
+        lambda item: index.search(item[0], 10),
+        lambda item: flat.search(item[1], 10),
+    ]
+    times = time_in_turns(methods, items, _ROUNDS, _PASSES)
     case: dict[str, Value] = {
         "measure": "one query, top 10",
         "data": f"topical, {n_documents} documents",
@@ -95,7 +94,7 @@ def _against_faiss(n_documents: int) -> Row:
     case |= {"rival": "FAISS flat L1, internal nodes only"}
     ratio = float(times[1] / times[0])
     measures: dict[str, Value] = {"ours_us": float(times[0]), "rival_us": float(times[1]), "ratio": ratio, "bar": 80.0}
-    return speed_row(case, measures, "mean over 10 queries of the smallest of 3 times, in turns, one thread")
+    return speed_row(case, measures, turns_protocol(len(items), _ROUNDS, _PASSES))
 
 
 def _one_million(n_documents: int, generator: str, tree: str) -> Row:
@@ -109,7 +108,8 @@ def _one_million(n_documents: int, generator: str, tree: str) -> Row:
     del documents
     megabytes = 250 if generator == "topical" else 420
     reading = milliseconds_to_read(megabytes * n_documents)
-    times = time_in_turns([lambda query: index.search(query, 10)], _queries(metric, others), 5)
+    queries = _queries(metric, others)
+    times = time_in_turns([lambda query: index.search(query, 10)], queries, _ROUNDS, _PASSES)
     reading = min(reading, milliseconds_to_read(megabytes * n_documents))
     case: dict[str, Value] = {
         "measure": "one query, top 10",
@@ -126,11 +126,22 @@ def _one_million(n_documents: int, generator: str, tree: str) -> Row:
         "index_megabytes_bar": 1500.0 * n_documents / 1e6,
         "seconds_to_build": seconds,
     }
-    return speed_row(case, measures, "mean over 20 queries of the smallest of 5 times, one thread")
+    protocol = f"{turns_protocol(len(queries), _ROUNDS, _PASSES)}; reading: smallest of 5 times before and 5 after"
+    return speed_row(case, measures, protocol)
 
 
-def _growth(quick: bool) -> Iterator[Row]:
-    """Show how the time of a query grows with documents, words a document, and threads."""
+def growth_rows(quick: bool) -> Iterator[Row]:
+    """Show how the time of a query grows with documents, words a document, and threads.
+
+    Parameters
+    ----------
+    quick : bool
+        Fewer and smaller collections.
+
+    Yields
+    ------
+    Row
+    """
     sizes = (500, 1000, 10_000) if quick else (500, 1000, 3000, 10_000, 30_000, 100_000, 300_000)
     for n_documents in sizes:
         yield _growth_row("growth with documents", n_documents, 40.0)
@@ -142,11 +153,14 @@ def _growth(quick: bool) -> Iterator[Row]:
     for n_jobs in (1, 2):
         index = TreeIndex(metric, n_jobs=n_jobs)
         index.add(documents)
-        microseconds = float(time_in_turns([partial(index.search, k=10)], [batch], 5)[0])
+        microseconds = float(time_in_turns([partial(index.search, k=10)], [batch], rounds=1, passes=6)[0])
         case: dict[str, Value] = {"measure": "growth with threads", "data": f"topical, {len(index)} documents"}
         case |= {"tree": "random", "threads": n_jobs, "words_a_document": 40.0}
         yield speed_row(
-            case, {"ours_us": microseconds / 640}, "smallest of 5 times a query, batches of 640 queries, top 10"
+            case,
+            {"ours_us": microseconds / 640},
+            "time a query, smallest of 5 times by the clock, a batch of 640 queries, top 10, answered 6 times in "
+            "succession, the first time to warm up",
         )
 
 
@@ -155,16 +169,29 @@ def _growth_row(measure: str, n_documents: int, words: float) -> Row:
     metric = _metric("random", documents, labels)
     index = TreeIndex(metric)
     index.add(documents)
-    microseconds = float(time_in_turns([lambda query: index.search(query, 10)], _queries(metric, others), 5)[0])
+    queries = _queries(metric, others)
+    microseconds = float(time_in_turns([lambda query: index.search(query, 10)], queries, _ROUNDS, _PASSES)[0])
     case: dict[str, Value] = {"measure": measure, "data": f"topical, {n_documents} documents", "tree": "random"}
     case |= {"threads": 1, "words_a_document": words}
-    return speed_row(
-        case, {"ours_us": microseconds}, "mean over 20 queries of the smallest of 5 times, top 10, one thread"
-    )
+    return speed_row(case, {"ours_us": microseconds}, f"top 10; {turns_protocol(len(queries), _ROUNDS, _PASSES)}")
 
 
-def _approximate(name: str, split: Split, quick: bool) -> Iterator[Row]:
-    """Measure approximate indexes on a set's training documents: recall, time a query, time to build."""
+def approximate_rows(name: str, split: Split, quick: bool) -> Iterator[Row]:
+    """Measure approximate indexes on a set's training documents: recall, time a query, time to build.
+
+    Parameters
+    ----------
+    name : str
+        The set.
+    split : Split
+        Its documents.
+    quick : bool
+        Fewer documents.
+
+    Yields
+    ------
+    Row
+    """
     from scipy.sparse import csr_array
 
     shape, n_words = perfect_tree(5, 5), split.X_train.shape[1]
@@ -188,7 +215,7 @@ def _approximate(name: str, split: Split, quick: bool) -> Iterator[Row]:
         prepare, search = make(metric, documents)
         seconds = time.perf_counter() - start
         items = [(query, prepare(query)) for query in queries]
-        times = time_in_turns([lambda item: index.search(item[0], 10), _second_with(search)], items, 3)
+        times = time_in_turns([lambda item: index.search(item[0], 10), _second_with(search)], items, _ROUNDS, _PASSES)
         recalls = [_recall(index, query, search(prepared)) for query, prepared in items]
         case: dict[str, Value] = {"measure": "approximate index, top 10", "data": f"{name}, {len(index)} documents"}
         case |= {"tree": "random", "rival": rival}
@@ -200,9 +227,7 @@ def _approximate(name: str, split: Split, quick: bool) -> Iterator[Row]:
             "seconds_to_build": ours_seconds,
             "rival_seconds_to_build": seconds,
         }
-        yield speed_row(
-            case, measures, f"mean over {len(items)} queries of the smallest of 3 times, in turns, one thread"
-        )
+        yield speed_row(case, measures, turns_protocol(len(items), _ROUNDS, _PASSES))
 
 
 def _second_with(search: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -10,6 +10,7 @@ __all__ = ["speed_markdown"]
 
 _HEADINGS = {
     "one query, 500 documents, top 19": "One query against 500 documents, exact top 19",
+    "one query, 500 documents, top 19, caches emptied": "One query against 500 documents, exact top 19, caches emptied",
     "whole test set, top 19": "A whole test set",
     "embedding all training documents": "Embedding",
     "first search in a new process, CPU time": "First search in a new process",

@@ -24,6 +24,9 @@ __all__ = [
     "speed_row",
     "time_for_seconds",
     "time_in_turns",
+    "time_with_emptied_caches",
+    "turns_protocol",
+    "write_over",
 ]
 
 
@@ -45,12 +48,12 @@ def one_thread() -> Iterator[None]:
 
 
 def time_in_turns(
-    methods: Sequence[Callable[[Any], Any]], items: Sequence[Any], repetitions: int
+    methods: Sequence[Callable[[Any], Any]], items: Sequence[Any], rounds: int, passes: int = 2
 ) -> NDArray[np.float64]:
-    """Time methods on items, in turns: each method answers all items once to warm up and once against the clock.
+    """Time methods on items, in turns: each answers all items several times in succession, the first time to warm up.
 
-    That is one round; there are several. So a method's caches hold its own data, as in a stream of queries, and all
-    methods share the machine's good and bad moments.
+    That is one round; there are several. So caches and branch predictors hold what is the method's own, as in a stream
+    of queries, and all methods share the machine's good and bad moments.
 
     Parameters
     ----------
@@ -58,8 +61,10 @@ def time_in_turns(
         Each takes an item.
     items : sequence
         What they are called with.
-    repetitions : int
-        Rounds.
+    rounds : int
+        How often the methods take turns.
+    passes : int, default=2
+        How often a method answers all items in a round, at least 2; every time but the first is against the clock.
 
     Returns
     -------
@@ -68,19 +73,92 @@ def time_in_turns(
 
     Examples
     --------
-    >>> bool(time_in_turns([sum, sorted], [[1, 2]], 3).min() > 0)
+    >>> bool(time_in_turns([sum, sorted], [[1, 2]], 3, passes=5).min() > 0)
     True
     """
     best = np.full((len(methods), len(items)), np.inf)
-    for _ in range(repetitions):
+    for _ in range(rounds):
         for number, method in enumerate(methods):
             for item in items:
                 method(item)
-            for place, item in enumerate(items):
-                start = time.perf_counter()
-                method(item)
-                best[number, place] = min(best[number, place], time.perf_counter() - start)
+            for _ in range(passes - 1):
+                for place, item in enumerate(items):
+                    best[number, place] = min(best[number, place], _seconds(method, item))
     return np.asarray(best.mean(axis=1) * 1e6)
+
+
+def turns_protocol(n_items: int, rounds: int, passes: int, items: str = "queries") -> str:
+    """Say what `time_in_turns` does.
+
+    Parameters
+    ----------
+    n_items, rounds, passes : int
+        What it was called with.
+    items : str, default="queries"
+        What the items are.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> turns_protocol(40, 7, 5)[:57]
+    'mean over 40 queries of the smallest of 28 times, by the '
+    """
+    return (
+        f"mean over {n_items} {items} of the smallest of {rounds * (passes - 1)} times, by the clock, one thread: in "
+        f"each of {rounds} rounds every method in its turn answers all {items} {passes} times in succession, the "
+        "same ones, the first time to warm up"
+    )
+
+
+def time_with_emptied_caches(
+    methods: Sequence[Callable[[Any], Any]], items: Sequence[Any], repetitions: int, megabytes: int = 8
+) -> NDArray[np.float64]:
+    """Time methods in turns on every single item, each after other memory was written, as for an occasional query.
+
+    Parameters
+    ----------
+    methods : sequence of callable
+        Each takes an item.
+    items : sequence
+        What they are called with.
+    repetitions : int
+        How often with each.
+    megabytes : int, default=8
+        How much other memory is read and written before every call. More than the second-level cache empties that;
+        a larger third level keeps what it has room for.
+
+    Returns
+    -------
+    ndarray of shape (n_methods,)
+        Median over items and repetitions, in microseconds.
+
+    Examples
+    --------
+    >>> bool(time_with_emptied_caches([sum, sorted], [[1, 2]], 3, megabytes=1).min() > 0)
+    True
+    """
+    memory = np.zeros(megabytes * 125_000, dtype=np.int64)
+    seconds = np.empty((len(methods), repetitions, len(items)))
+    for repetition in range(repetitions):
+        for place, item in enumerate(items):
+            for number, method in enumerate(methods):
+                write_over(memory)
+                seconds[number, repetition, place] = _seconds(method, item)
+    return np.asarray(np.median(seconds, axis=(1, 2)) * 1e6)
+
+
+def write_over(memory: NDArray[np.int64]) -> None:
+    """Read and write every number; writing alone may pass the caches by."""
+    np.add(memory, 1, out=memory)
+
+
+def _seconds(method: Callable[[Any], Any], item: Any) -> float:
+    start = time.perf_counter()
+    method(item)
+    return time.perf_counter() - start
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treewass.bench.depth import FULL_DEPTHS
 from treewass.bench.speed_rivals import merged_distances, scipy_distances, weighted_features
 from treewass.bench.word_mover import load_word_mover_set
 from treewass.documents.histograms import check_counts, to_histograms
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 __all__ = [
     "BLOCK",
     "FORMS",
-    "OWN_DEPTHS",
     "PAIRED",
     "Answer",
     "TimedSet",
@@ -40,7 +40,6 @@ __all__ = [
 
 Answer = Callable[[Any], Any]
 
-OWN_DEPTHS = {"tsw-1": 6, "tsw-5": 6, "tsw-10": 6, "stw": 5}  # of the paper's trees
 BLOCK = 10  # queries that share a call where a function prepares the collection in every call
 _QUERIES, _EPOCHS = 100, 2
 _SINKHORN: dict[str, Any] = {"regularisation": 0.1, "max_iterations": 200, "device": "cpu"}
@@ -137,7 +136,7 @@ def _learner(method: str, depth: int | None, vectors: Any = None) -> Any:
         return ProfileTreeWasserstein()
     if method == "quadtree":
         return QuadtreeWasserstein(word_vectors=vectors)
-    levels = OWN_DEPTHS[method] if depth is None else depth
+    levels = FULL_DEPTHS[method] if depth is None else depth
     if method == "stw":
         return SupervisedTreeWasserstein(depth=levels, epochs=_EPOCHS, validation_share=0)
     return TreeSlicedWasserstein(n_trees=int(method.removeprefix("tsw-")), max_depth=levels, word_vectors=vectors)

@@ -11,11 +11,11 @@ import numpy as np
 
 from treewass.bench.cells import Cell
 from treewass.bench.datasets import load_split
+from treewass.bench.depth import FULL_DEPTHS
 from treewass.bench.rows import Value
 from treewass.bench.speed_timing import time_for_seconds
 from treewass.bench.time_methods import (
     BLOCK,
-    OWN_DEPTHS,
     Answer,
     TimedSet,
     grown_tree,
@@ -136,7 +136,7 @@ def _metric(timed: TimedSet, name: str, data: str | None, method: str) -> TreeMe
         return bow_metric(timed.documents.shape[1])
     if method == "tfidf":
         return tfidf_metric(timed.documents)
-    return grown_tree(name, data, method, OWN_DEPTHS.get(method))[0]
+    return grown_tree(name, data, method, FULL_DEPTHS.get(method))[0]
 
 
 def _compared(timed: TimedSet, method: str) -> Answer:

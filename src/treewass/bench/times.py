@@ -10,9 +10,10 @@ from functools import lru_cache, partial
 
 from treewass.bench.cells import Cell
 from treewass.bench.datasets import PAPER_SETS, load_set
+from treewass.bench.depth import FULL_DEPTHS
 from treewass.bench.rows import Value
 from treewass.bench.speed_timing import time_for_seconds
-from treewass.bench.time_methods import BLOCK, OWN_DEPTHS, PAIRED, load_timed_set, ready, stacked
+from treewass.bench.time_methods import BLOCK, PAIRED, load_timed_set, ready, stacked
 from treewass.bench.time_queries import query_cells
 
 __all__ = ["BATCHES", "BATCH_MEASURE", "batch_cells", "measure_batch", "time_cells"]
@@ -114,7 +115,7 @@ def batch_cells(name: str, data: str | None = None) -> Iterator[Cell]:
     batches: list[int | str] = [batch for batch in BATCHES if batch < n_documents]
     for timed in _TIMED:
         sizes = [*batches, "all"] if timed.varied else [_PAPER_BATCH]
-        cases = [(size, OWN_DEPTHS.get(timed.method)) for size in sizes]
+        cases = [(size, FULL_DEPTHS.get(timed.method)) for size in sizes]
         cases += [(_PAPER_BATCH, depth) for depth in timed.depths]
         for batch, depth in cases:
             case: dict[str, Value] = {"measure": BATCH_MEASURE, "set": name, "method": timed.method}

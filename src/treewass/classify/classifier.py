@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from treewass.classify.decision import VOTES, NeighborVote
 from treewass.classify.held_out import hold_out
+from treewass.classify.neighbors import NeighborClassifier, others_only
 from treewass.classify.pooling import PooledVote, fit_pool
 from treewass.classify.votes import vote_temperature
 from treewass.documents.histograms import warn_about_empty_rows
-from treewass.learners.inputs import check_documents, check_labelled_documents, counts_tags
+from treewass.learners.inputs import check_documents, check_labelled_documents
 from treewass.learners.profile import ProfileTreeWasserstein
 from treewass.learners.stars import bow_metric, tfidf_metric
 from treewass.search.embedding import unknown_rows
@@ -30,7 +31,7 @@ __all__ = ["TreeWassersteinClassifier"]
 _TEMPERATURE_SAMPLE = 1000
 
 
-class TreeWassersteinClassifier(ClassifierMixin, BaseEstimator):
+class TreeWassersteinClassifier(NeighborClassifier):
     """Classify documents by their nearest neighbours under a tree-Wasserstein distance.
 
     Parameters
@@ -134,21 +135,6 @@ class TreeWassersteinClassifier(ClassifierMixin, BaseEstimator):
         )
         return self
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the label of each document: the class of the largest probability.
-
-        Parameters
-        ----------
-        X : sparse matrix or array-like of shape (n_documents, n_words)
-            Counts or weights.
-
-        Returns
-        -------
-        ndarray of shape (n_documents,)
-        """
-        probabilities = self.predict_proba(X)
-        return np.asarray(self.classes_[probabilities.argmax(axis=1)])
-
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Estimate the probability of each class from the neighbours' vote.
 
@@ -172,36 +158,6 @@ class TreeWassersteinClassifier(ClassifierMixin, BaseEstimator):
             probabilities[known] = self._vote(*self.index_.search(counts[known], self.n_neighbors))
         return probabilities
 
-    def kneighbors(
-        self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
-    ) -> NDArray[np.int64] | tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Find the nearest training documents.
-
-        Parameters
-        ----------
-        X : sparse matrix or array-like of shape (n_queries, n_words), optional
-            Counts or weights, each row with a known word. By default the training documents, none of which is its
-            own neighbour; they are refused if one of them holds no known word.
-        n_neighbors : int, optional
-            Neighbours a query; that of the constructor by default.
-        return_distance : bool, default=True
-            Whether to return the distances too.
-
-        Returns
-        -------
-        distances : ndarray of shape (n_queries, k), only with `return_distance`
-            Ascending.
-        rows : ndarray of int64, shape (n_queries, k)
-            Row numbers of the training documents; ties in ascending order.
-        """
-        check_is_fitted(self)
-        k = self.n_neighbors if n_neighbors is None else n_neighbors
-        if X is None:
-            distances, rows = self._other_documents(np.arange(self._documents.shape[0]), k)
-        else:
-            distances, rows = self.index_.search(check_documents(self, X), k)
-        return (distances, rows) if return_distance else rows
-
     def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> csr_array:
         """Build the graph of nearest training documents.
 
@@ -224,6 +180,11 @@ class TreeWassersteinClassifier(ClassifierMixin, BaseEstimator):
         values = distances if mode == "distance" else np.ones(rows.shape)
         bounds = np.arange(len(rows) + 1) * rows.shape[1]
         return csr_array((values.ravel(), rows.ravel(), bounds), shape=(len(rows), self._documents.shape[0]))
+
+    def _neighbors(self, X: Any, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        if X is None:
+            return self._other_documents(np.arange(self._documents.shape[0]), k)
+        return self.index_.search(check_documents(self, X), k)
 
     def _learn(self, counts: csr_array, labels: NDArray[Any]) -> tuple[TreeMetric, Any]:
         """Turn the parameter `metric` into a TreeMetric; return the learner too, if there is one."""
@@ -274,17 +235,13 @@ class TreeWassersteinClassifier(ClassifierMixin, BaseEstimator):
 
     def _other_documents(self, rows: NDArray[np.intp], k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Search for training documents among the training documents, leaving each itself out."""
-        distances, ids = self.index_.search(self._documents[rows], k + 1)
-        others = ids != rows[:, None]
-        others[others.all(axis=1), -1:] = False
-        shape = (len(rows), ids.shape[1] - 1)
-        return distances[others].reshape(shape), ids[others].reshape(shape)
+        return others_only(*self.index_.search(self._documents[rows], k + 1), rows)
 
     def _vote(self, distances: NDArray[np.float64], ids: NDArray[np.int64]) -> NDArray[np.float64]:
         """Turn neighbours into class probabilities."""
         return self.neighbor_vote_.probabilities(self._labels[ids], distances)
 
     def __sklearn_tags__(self) -> Tags:
-        tags = counts_tags(super().__sklearn_tags__())
+        tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True
         return tags

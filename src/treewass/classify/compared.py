@@ -7,15 +7,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils import Tags
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
+from treewass.classify.neighbors import NeighborClassifier, others_only
 from treewass.classify.votes import fallback_vote
 from treewass.distances.inputs import check_vectors
 from treewass.documents.histograms import first_few, warn_about_empty_rows
 from treewass.documents.latent_vectors import svd_vectors
-from treewass.learners.inputs import check_documents, check_labelled_documents, check_ranges, counts_tags
+from treewass.learners.inputs import check_documents, check_labelled_documents, check_ranges
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -28,7 +28,7 @@ __all__ = ["ComparedNeighbors"]
 _BLOCK = 1 << 22  # distances held at a time
 
 
-class ComparedNeighbors(ClassifierMixin, BaseEstimator):
+class ComparedNeighbors(NeighborClassifier):
     """Classify documents by their nearest neighbours under a distance between word vectors, with the fall-back vote.
 
     Parameters
@@ -143,31 +143,10 @@ class ComparedNeighbors(ClassifierMixin, BaseEstimator):
             probabilities[rows] = fallback_vote(self._labels[places], self.classes_.size)
         return probabilities
 
-    def kneighbors(
-        self, X: Any, n_neighbors: int | None = None, return_distance: bool = True
-    ) -> NDArray[np.int64] | tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Find the nearest training documents.
-
-        Parameters
-        ----------
-        X : sparse matrix or array-like of shape (n_queries, n_words)
-            Counts or weights, each row with a word that has a vector. A training document finds itself.
-        n_neighbors : int, optional
-            Neighbours a query; that of the constructor by default.
-        return_distance : bool, default=True
-            Whether to return the distances too.
-
-        Returns
-        -------
-        distances : ndarray of shape (n_queries, k), only with `return_distance`
-            Ascending.
-        rows : ndarray of int64, shape (n_queries, k)
-            Row numbers of the training documents; ties in ascending order.
-        """
-        check_is_fitted(self)
-        k = self.n_neighbors if n_neighbors is None else n_neighbors
-        if not isinstance(k, int | np.integer) or k < 1:
-            raise ValueError(f"Expected n_neighbors as an integer of at least 1, got {k!r}.")
+    def _neighbors(self, X: Any, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        if X is None:
+            found = self._neighbors(self._documents, k + 1)
+            return others_only(*found, self._rows)
         counts = check_documents(self, X)
         empty = np.flatnonzero(self._covered_mass(counts) <= 0)
         if empty.size:
@@ -178,23 +157,7 @@ class ComparedNeighbors(ClassifierMixin, BaseEstimator):
         for start in range(0, counts.shape[0], step):
             block = slice(start, start + step)
             distances[block], places[block] = self._nearest(counts[block], k)
-        rows = self._rows[places].astype(np.int64, copy=False)
-        return (distances, rows) if return_distance else rows
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the label of each document: the class of the largest probability.
-
-        Parameters
-        ----------
-        X : sparse matrix or array-like of shape (n_documents, n_words)
-            Counts or weights.
-
-        Returns
-        -------
-        ndarray of shape (n_documents,)
-        """
-        probabilities = self.predict_proba(X)
-        return np.asarray(self.classes_[probabilities.argmax(axis=1)])
+        return distances, self._rows[places].astype(np.int64, copy=False)
 
     def _nearest(self, counts: csr_array, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Find the nearest documents of some others, which all have a word with a vector."""
@@ -219,6 +182,3 @@ class ComparedNeighbors(ClassifierMixin, BaseEstimator):
                 "Align them with the vocabulary: WordVectors.align(words)."
             )
         return np.asarray(counts @ self._covered.astype(np.float64))
-
-    def __sklearn_tags__(self) -> Tags:
-        return counts_tags(super().__sklearn_tags__())

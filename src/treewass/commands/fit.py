@@ -30,6 +30,14 @@ if TYPE_CHECKING:
 __all__ = ["fit_command", "fit_corpus"]
 
 
+def _known_learner(name: str) -> str:
+    from treewass.model.settings import LEARNERS
+
+    if name not in LEARNERS:
+        raise typer.BadParameter(f"expected one of {', '.join(LEARNERS)}, got {name!r}.")
+    return name
+
+
 def fit_command(
     data: DataFile,
     output: Annotated[str, typer.Option("--output", "-o", metavar="MODEL", help="Folder to write the model to.")],
@@ -37,13 +45,15 @@ def fit_command(
     label: LabelColumn = "label",
     format: DataFormat = None,
     encoding: Encoding = "utf-8",
-    learner: Annotated[str, typer.Option(help="profile, or stw: the paper's, slower.")] = "profile",
+    learner: Annotated[
+        str, typer.Option(callback=_known_learner, help="profile, or stw: the paper's, slower.")
+    ] = "profile",
     test_size: Annotated[
         float, typer.Option(min=0.0, max=0.9, help="Share of the documents to measure the error on; 0 measures none.")
     ] = 0.3,
     neighbors: Annotated[int, typer.Option(min=1, help="Neighbours that vote.")] = 19,
     keep_texts: Annotated[bool, typer.Option("--keep-texts/--no-texts", help="Store the texts in the model.")] = True,
-    seed: Annotated[int, typer.Option(help="Of the split and of the learner.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of the split and of the learner.")] = 0,
     as_json: AsJson = False,
 ) -> None:
     """Learn a model from labelled texts, and say how good it is.

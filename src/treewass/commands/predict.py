@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,6 +21,9 @@ from treewass.commands.shared import (
     print_rows,
     read_data,
 )
+
+if TYPE_CHECKING:
+    from treewass.model.contents import Contents
 
 __all__ = ["predict_command"]
 
@@ -66,3 +70,16 @@ def predict_command(
     if corpus.labels is not None:
         wrong = sum(str(classes[code]) != truth for code, truth in zip(best, corpus.labels, strict=True))
         typer.echo(f"{wrong} of {len(corpus)} wrong: error {100 * wrong / len(corpus):.1f} %", err=True)
+        _say_what_was_learned(held, corpus.texts)
+
+
+def _say_what_was_learned(held: Contents, texts: Sequence[str]) -> None:
+    """Say how many texts are documents of the model, on which an error tells little; unknown where it keeps none."""
+    own = set(texts).intersection(held.documents.texts or ())
+    n_own = sum(text in own for text in texts)
+    if n_own:
+        typer.echo(
+            f"treewass: note: {n_own} of these {len(texts)} texts are documents of the model, which find themselves: "
+            "the error on new texts may be higher.",
+            err=True,
+        )

@@ -37,7 +37,10 @@ def serve_command(
     names = tuple(host_name or ())
     if is_loopback(host):
         names = tuple(dict.fromkeys((host, "127.0.0.1", "localhost", "::1", *names)))
-    settings = Settings(_token(token_file), protect_reads, names)
+    token = _token(token_file)
+    if protect_reads and token is None:
+        raise ValueError("Expected a token to protect reads with: give --token-file, or set TREEWASS_TOKEN.")
+    settings = Settings(token, protect_reads, names)
     if not is_loopback(host) and not protect_reads:
         typer.echo(
             "treewass: warning: whoever reaches this address can read the documents; see --protect-reads.", err=True
@@ -61,9 +64,16 @@ def serve_command(
 
 def _token(token_file: str | None) -> str | None:
     """Read the token, never from the command line, which others can see."""
+    from treewass.serve.settings import SHORTEST_TOKEN
+
     if token_file is None:
         return os.environ.get("TREEWASS_TOKEN") or None
     try:
         return Path(token_file).expanduser().read_text(encoding="utf-8").strip()
     except UnicodeDecodeError as error:
         raise ValueError(f"Expected text in {token_file}: {error}.") from error
+    except OSError as error:
+        raise ValueError(
+            f"Expected --token-file to name a file that holds the token that writes need, at least {SHORTEST_TOKEN} "
+            f"printable ASCII characters, but {token_file} cannot be read: {error.strerror}."
+        ) from error

@@ -80,13 +80,19 @@ def read_data(
 
 
 def read_text(argument: str) -> str:
-    """Return a text given as an argument, or standard input for ``-``."""
-    if argument != "-":
-        return argument
-    try:
-        return sys.stdin.buffer.read().decode()
-    except UnicodeDecodeError as error:
-        raise ValueError(f"Expected UTF-8 on standard input: {error}.") from error
+    """Return a text given as an argument, or standard input for ``-``; refuse one that is blank."""
+    text, place = argument, "the text"
+    if argument == "-":
+        place = "standard input"
+        try:
+            text = sys.stdin.buffer.read().decode()
+        except UnicodeDecodeError as error:
+            raise ValueError(f"Expected UTF-8 on standard input: {error}.") from error
+    if not text.strip():
+        raise ValueError(
+            f'Expected a text, but {place} is empty. Give some words, such as "a text", or - for standard input.'
+        )
+    return text
 
 
 def load_model(folder: str, *, compiled: bool) -> DocumentModel:

@@ -6,11 +6,11 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
+from treewass.classify.neighbors import NeighborClassifier
 from treewass.classify.votes import fallback_vote
 from treewass.distances.inputs import covered_histograms
 from treewass.distances.pairs import DocumentPairs, pair_histograms
@@ -18,7 +18,7 @@ from treewass.distances.swmd_loss import SwmdMetric
 from treewass.distances.word_mover import pairwise_wmd
 from treewass.distances.word_mover_search import neighbors_by_wmd
 from treewass.documents.histograms import empty_rows, row_totals, scale_rows, warn_about_empty_rows
-from treewass.learners.inputs import check_documents, counts_tags
+from treewass.learners.inputs import check_documents
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["WordMoverClassifier"]
 
 
-class WordMoverClassifier(ClassifierMixin, BaseEstimator):
+class WordMoverClassifier(NeighborClassifier):
     """Base of `SupervisedWordMover`: once there are a map, weights and documents, the rest follows from them.
 
     Attributes
@@ -36,11 +36,9 @@ class WordMoverClassifier(ClassifierMixin, BaseEstimator):
         The labels and their shares; set by ``fit``, as are the metric, the word vectors and the documents.
     """
 
-    n_neighbors: int
     n_jobs: int | None
     verbose: bool
     n_features_in_: int
-    classes_: NDArray[Any]
     class_prior_: NDArray[np.float64]
     _metric: SwmdMetric
     _vectors: NDArray[np.float64]
@@ -73,50 +71,6 @@ class WordMoverClassifier(ClassifierMixin, BaseEstimator):
         options: dict[str, Any] = {"n_jobs": self.n_jobs if n_jobs is None else n_jobs, "verbose": self.verbose}
         return pairwise_wmd(pairs, True, caller=type(self).__name__, store=store, **options)
 
-    def kneighbors(
-        self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
-    ) -> NDArray[np.int64] | tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Find the nearest training documents, exactly, without computing all distances.
-
-        Parameters
-        ----------
-        X : sparse matrix or array-like of shape (n_queries, n_words), optional
-            Counts or weights, each row with a word that has a vector. By default the training documents that have
-            one, none of which is its own neighbour.
-        n_neighbors : int, optional
-            Neighbours a query; that of the constructor by default.
-        return_distance : bool, default=True
-            Whether to return the distances too.
-
-        Returns
-        -------
-        distances : ndarray of shape (n_queries, k), only with `return_distance`
-            Ascending.
-        rows : ndarray of int64, shape (n_queries, k)
-            Row numbers of the training documents; ties in ascending order.
-        """
-        check_is_fitted(self)
-        if n_neighbors is not None and (not isinstance(n_neighbors, int | np.integer) or n_neighbors < 1):
-            raise ValueError(f"Expected n_neighbors as an integer of at least 1, got {n_neighbors!r}.")
-        left = self._histograms if X is None else self._weighted(X, "X")
-        distances, rows = self._search(left, self.n_neighbors if n_neighbors is None else n_neighbors)
-        return (distances, rows) if return_distance else rows
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the label of each document: the class of the largest probability.
-
-        Parameters
-        ----------
-        X : sparse matrix or array-like of shape (n_documents, n_words)
-            Counts or weights.
-
-        Returns
-        -------
-        ndarray of shape (n_documents,)
-        """
-        probabilities = self.predict_proba(X)
-        return np.asarray(self.classes_[probabilities.argmax(axis=1)])
-
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Estimate the probability of each class from the neighbours' vote.
 
@@ -140,6 +94,9 @@ class WordMoverClassifier(ClassifierMixin, BaseEstimator):
             _, rows = self._search(self._metric.histograms(documents[known]), self.n_neighbors)
             probabilities[known] = fallback_vote(self._labels[rows], len(self.classes_))
         return probabilities
+
+    def _neighbors(self, X: Any, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        return self._search(self._histograms if X is None else self._weighted(X, "X"), k)
 
     def _covered_rows(self, counts: csr_array) -> csr_array:
         """Leave out words without a vector, and bring documents that have others to mass one."""
@@ -166,6 +123,6 @@ class WordMoverClassifier(ClassifierMixin, BaseEstimator):
         return distances, self._rows[places]
 
     def __sklearn_tags__(self) -> Tags:
-        tags = counts_tags(super().__sklearn_tags__())
+        tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True
         return tags

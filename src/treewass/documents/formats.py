@@ -16,6 +16,8 @@ from pathlib import Path
 from threading import Lock
 from typing import BinaryIO, NamedTuple, TextIO, cast
 
+from treewass.argument_names import argument, has_argument
+
 __all__ = [
     "BROKEN_GZIP",
     "BadRow",
@@ -88,7 +90,7 @@ def open_text(path: Path, encoding: str, *, newline: str | None = None) -> Itera
         io.TextIOWrapper(io.BytesIO(), encoding=name)
     except LookupError:
         raise ValueError(
-            f"Expected encoding to name a text encoding such as 'utf-8' or 'latin-1', got {encoding!r}."
+            f"Expected {argument('encoding')} to name a text encoding such as 'utf-8' or 'latin-1', got {encoding!r}."
         ) from None
     name = "utf-8-sig" if name == "utf-8" else name
     with open_binary(path) as binary, io.TextIOWrapper(binary, encoding=name, newline=newline) as stream:
@@ -97,8 +99,8 @@ def open_text(path: Path, encoding: str, *, newline: str | None = None) -> Itera
         except UnicodeDecodeError as error:
             place = _undecodable_place(binary, name)
             raise ValueError(
-                f"{path}: {place} is not valid {encoding} ({error.reason}). Pass encoding= with the "
-                "encoding of the file, such as encoding='cp1252' or encoding='latin-1'."
+                f"{path}: {place} is not valid {encoding} ({error.reason}). Pass {argument('encoding', 'cp1252')}, "
+                f"{argument('encoding', 'latin-1')} or whatever the encoding of the file is."
             ) from error
         except BROKEN_GZIP as error:
             raise ValueError(f"{path}: the gzip file is broken ({error}). Fetch or make it again.") from error
@@ -245,25 +247,29 @@ def _visible_files(folder: Path, above: tuple[Path, ...]) -> Iterator[Path]:
 
 def _check_header(header: list[str], request: Request, delimiter: str) -> None:
     """Refuse a header that lacks a column asked for, or has it twice."""
-    for argument, column in (("text", request.text), ("label", request.label), ("part", request.part)):
-        if column is None or header.count(column) == 1 or (argument == "part" and column not in header):
+    for name, column in (("text", request.text), ("label", request.label), ("part", request.part)):
+        if column is None or header.count(column) == 1 or (name == "part" and column not in header):
             continue
         found = "no column" if column not in header else f"{header.count(column)} columns"
-        hint = _header_hint(header, delimiter)
         raise ValueError(
             f"{request.path}: {found} {column!r} in the header; the columns are {_listed(header)}. "
-            f"Name the right one with {argument}=.{hint}"
+            f"{_header_remedy(name)}{_header_hint(header, delimiter)}"
         )
+
+
+def _header_remedy(name: str) -> str:
+    """Say what to do about a column that is missing or there twice."""
+    return f"Name the right one with {argument(name, '…')}." if has_argument(name) else "Rename all but one."
 
 
 def _header_hint(header: list[str], delimiter: str) -> str:
     """Guess why a header lacks a column."""
     if delimiter == "\t" and len(header) == 2:
-        return " If the first line is already a label, a tab and a text, pass format='lines'."
+        return f" If the first line is already a label, a tab and a text, pass {argument('format', 'lines')}."
     if delimiter == "," and ";" in header[0]:
         return " Semicolons seem to separate the columns: save the table with commas, or as tab-separated .tsv."
     if delimiter == "," and "\t" in header[0]:
-        return " Tabs seem to separate the columns: pass format='tsv'."
+        return f" Tabs seem to separate the columns: pass {argument('format', 'tsv')}."
     if any(len(field) > _LONGEST_NAME or not field.strip() for field in header):
         return " If the first line is already a document, put a line with the columns' names above it."
     return ""
@@ -297,8 +303,8 @@ def _with_part(document: Document, fields: Mapping[str, object], column: str | N
     if part == "train" or part == "test":
         return document._replace(part=str(part))
     found = reprlib.repr(part)
-    reason = f"{column!r} is {found}; expected 'train' or 'test' (part=None ignores the column)"
-    return BadRow(document.place, reason)
+    ignoring = " (part=None ignores the column)" if has_argument("part") else ""
+    return BadRow(document.place, f"{column!r} is {found}; expected 'train' or 'test'{ignoring}")
 
 
 def _listed(names: Collection[str]) -> str:

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TextIO
 
+from treewass.argument_names import argument, has_argument
 from treewass.documents.corpus import Corpus
 from treewass.documents.formats import (
     BadRow,
@@ -155,7 +156,8 @@ class _Collected:
         if document.part is not None:
             self.parts.append(document.part)
         elif len(self.without_part) < _MOST_EXAMPLES:
-            reason = f"no field {self.request.part!r}, which other rows have (part=None ignores it)"
+            ignoring = " (part=None ignores it)" if has_argument("part") else ""
+            reason = f"no field {self.request.part!r}, which other rows have{ignoring}"
             self.without_part.append(BadRow(document.place, reason))
 
     def check_rows(self) -> None:
@@ -189,27 +191,31 @@ class _Collected:
 def _resolve_format(path: Path, format: str | None) -> str:
     """Check that the path and the format fit together; take the format from the name where it is None."""
     if format is not None and format != "folder" and format not in _ROW_READERS:
-        raise ValueError(f"Expected format to be one of {_FORMATS_EXPLAINED}, got {format!r}.")
+        raise ValueError(f"Expected {argument('format')} to be one of {_FORMATS_EXPLAINED}, got {format!r}.")
     if not path.exists():
         raise FileNotFoundError(f"There is no file or folder {path}; check the path.")
     if path.is_dir():
         if format in (None, "folder"):
             return "folder"
         raise ValueError(
-            f"{path} is a folder, but format={format!r} reads a file. Pass the path of a file, "
-            "or format='folder' for one sub-folder a label."
+            f"{path} is a folder, but {argument('format', format)} reads a file. Pass the path of a file, "
+            f"or {argument('format', 'folder')} for one sub-folder a label."
         )
     if format == "folder":
-        raise ValueError(f"{path} is a file, but format='folder' reads a folder. Leave format out: the name tells it.")
+        raise ValueError(
+            f"{path} is a file, but {argument('format', format)} reads a folder. "
+            f"Leave {argument('format')} out: the name tells it."
+        )
     ending = Path(_without_gzip(path)).suffix.lower()
     if format is None and ending == ".json":
         raise ValueError(
-            f"{path}: a .json file may be one JSON object a line, which format='jsonl' reads, or one list of objects, "
-            "which must be written as lines first."
+            f"{path}: a .json file may be one JSON object a line, which {argument('format', 'jsonl')} reads, or one "
+            "list of objects, which must be written as lines first."
         )
     if format is None and ending not in _ENDINGS:
         raise ValueError(
-            f"{path}: the ending {ending!r} names no known format. Pass format= as one of {_FORMATS_EXPLAINED}."
+            f"{path}: the ending {ending!r} names no known format. Pass {argument('format')} as one of "
+            f"{_FORMATS_EXPLAINED}."
         )
     return format or _ENDINGS[ending]
 
@@ -227,7 +233,10 @@ def _check_classes(corpus: Corpus, path: Path, min_classes: int) -> None:
     if len(counts) >= min_classes:
         return
     found = ", ".join(f"{name!r} ({count} documents)" for name, count in counts.items())
+    remedy = f"name another with {argument('label')}"
+    if has_argument("min_classes"):
+        remedy = f"min_classes={len(counts)} or label=None reads it anyway"
     raise ValueError(
         f"{path}: expected at least {min_classes} classes, found {len(counts)}: {found}. "
-        f"Check the label column; min_classes={len(counts)} or label=None reads it anyway."
+        f"Check the label column; {remedy}."
     )

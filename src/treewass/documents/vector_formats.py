@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from treewass.argument_names import argument
 from treewass.documents.formats import open_binary
 
 __all__ = ["FORMATS", "VectorSelection", "check_shape", "first_words", "format_of_name", "none_covered", "read_vectors"]
@@ -109,7 +110,7 @@ def _split_row(number: int, line: bytes, n_dimensions: int) -> tuple[str, list[b
     if len(fields) != n_dimensions or (len(pieces) > 1 and _is_number(pieces[-1])):
         raise ValueError(
             f"line {number}: expected a word and {n_dimensions} numbers, found {len(line.split())} fields. "
-            "Correct the line; a binary file needs format='binary'."
+            f"Correct the line; a binary file needs {argument('format', 'binary')}."
         )
     return word.strip().decode("utf-8", errors="replace"), fields
 

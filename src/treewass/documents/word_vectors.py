@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treewass.argument_names import argument
 from treewass.documents.formats import BROKEN_GZIP
 from treewass.documents.vector_formats import (
     FORMATS,
@@ -201,7 +202,7 @@ def read_word_vectors(
     """
     path = Path(path)
     if format is not None and format not in FORMATS:
-        raise ValueError(f"Expected format to be None or one of {', '.join(FORMATS)}, got {format!r}.")
+        raise ValueError(f"Expected {argument('format')} to be one of {', '.join(FORMATS)}, got {format!r}.")
     if not path.exists():
         raise FileNotFoundError(f"There is no file {path}; check the path.")
     if path.is_dir():

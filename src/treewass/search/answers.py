@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treewass.search.layout import layout_of
+from treewass.search.plans import make_plan
 from treewass.search.queries import checked_queries, refuse_query
-from treewass.search.rows import Rows, plain_rows
+from treewass.search.rows import Rows, count_rows, part_of, plain_rows
 from treewass.search.scratch import Scratch
 from treewass.search.segments import Segment
 from treewass.search.snapshots import Snapshot
@@ -21,7 +21,7 @@ __all__ = ["all_distances", "distances_to_positions", "one_row", "within_radius"
 
 
 def within_radius(
-    metric: TreeMetric, snapshot: Snapshot, scratch: NDArray[np.int64], queries: Rows, row: int, radius: int
+    metric: TreeMetric, snapshot: Snapshot, plan: NDArray[np.int64], queries: Rows, row: int, radius: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Find the documents within a radius, in units, of one canonical query.
 
@@ -31,8 +31,8 @@ def within_radius(
         Trees and word masses.
     snapshot : Snapshot
         The documents.
-    scratch : ndarray of int64
-        Description of the thread's `Scratch`.
+    plan : ndarray of int64
+        As `make_plan` makes it for the snapshot.
     queries : Rows
         As `checked_queries` makes them.
     row : int
@@ -51,8 +51,7 @@ def within_radius(
 
     units = np.empty(snapshot.n_searchable, dtype=np.int64)
     ids = np.empty(snapshot.n_searchable, dtype=np.int64)
-    arrays = (layout_of(metric).description, snapshot.descriptions, scratch)
-    found, reason = within_row(*arrays, *queries, row, radius, units, ids)
+    found, reason = within_row(plan, *part_of(queries, row, row + 1), radius, units, ids)
     if found < 0:
         refuse_query(row, reason)
     order = np.lexsort((ids[:found], units[:found]))
@@ -60,7 +59,7 @@ def within_radius(
 
 
 def all_distances(
-    metric: TreeMetric, snapshot: Snapshot, scratch: NDArray[np.int64], x: Any
+    metric: TreeMetric, snapshot: Snapshot, scratch: Scratch, x: Any
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Compare one document with every document that can be a neighbour.
 
@@ -70,8 +69,8 @@ def all_distances(
         Trees and word masses.
     snapshot : Snapshot
         The documents.
-    scratch : ndarray of int64
-        Description of the thread's `Scratch`.
+    scratch : Scratch
+        Memory of the thread.
     x : sparse matrix or array-like of shape (1, n_words)
         Counts or weights; checked only if the compiled loops cannot take them as they are.
 
@@ -94,26 +93,26 @@ def all_distances(
 
 def one_row(query: Rows) -> Rows:
     """Refuse several documents where one is expected."""
-    if query.n_rows != 1:
-        raise ValueError(f"Expected one document, got {query.n_rows} rows. Use search or pairwise for several.")
+    if count_rows(query) != 1:
+        raise ValueError(f"Expected one document, got {count_rows(query)} rows. Use search or pairwise for several.")
     return query
 
 
 def _fill_distances(
-    metric: TreeMetric, snapshot: Snapshot, scratch: NDArray[np.int64], query: Rows, out: NDArray[np.float64]
+    metric: TreeMetric, snapshot: Snapshot, scratch: Scratch, query: Rows, out: NDArray[np.float64]
 ) -> tuple[int, int]:
     """Write the distances of a query, segment after segment; return the row that cannot be embedded and why."""
     from treewass.search.kernels.searches import chosen_distances, scanned_distances
 
     start, failure = 0, (-1, 0)
     for segment in snapshot.segments:
-        arrays = (layout_of(metric).description, segment.description, scratch)
+        plan = make_plan(metric, scratch, [segment])
         stop = start + segment.searchable.size
         if segment.is_narrow:
-            failure = chosen_distances(*arrays, *query, segment.searchable, metric.resolution, out[start:stop])
+            failure = chosen_distances(plan, *query, segment.searchable, out[start:stop])
         else:
             scanned = np.empty((1, segment.ids.size))
-            failure = scanned_distances(*arrays, *query, 0, 1, metric.resolution, scanned)
+            failure = scanned_distances(plan, *query, scanned)
             out[start:stop] = scanned[0, segment.searchable]
         if failure[0] >= 0:
             break
@@ -124,7 +123,7 @@ def _fill_distances(
 def distances_to_positions(
     metric: TreeMetric, segment: Segment, query: Rows, positions: NDArray[np.intp]
 ) -> NDArray[np.float64]:
-    """Compare one canonical query with some documents of a segment, embedding each from its words.
+    """Compare one canonical query with some documents of a segment.
 
     Parameters
     ----------
@@ -145,8 +144,8 @@ def distances_to_positions(
 
     distances = np.empty(positions.size)
     scratch = Scratch(metric.n_words, metric.n_features, segment.tile)
-    arrays = (layout_of(metric).description, segment.description, scratch.description)
-    row, reason = chosen_distances(*arrays, *query, positions, metric.resolution, distances)
+    plan = make_plan(metric, scratch, [segment])
+    row, reason = chosen_distances(plan, *query, positions, distances)
     if row >= 0:
         refuse_query(row, reason)
     return distances

@@ -8,9 +8,9 @@ import numpy as np
 
 from treewass.documents.histograms import check_counts
 from treewass.search.embedding import refuse_unknown
-from treewass.search.layout import layout_of
+from treewass.search.plans import make_plan
 from treewass.search.queries import checked_queries, refuse_query
-from treewass.search.rows import Rows
+from treewass.search.rows import Rows, count_rows, part_of
 from treewass.search.scratch import Scratch
 from treewass.search.segments import Segment, build_segment
 from treewass.search.threads import run_in_blocks
@@ -79,18 +79,16 @@ def distances_to_segment(
     -------
     ndarray of float64, shape (n_queries, n_documents)
     """
-    distances = np.empty((queries.n_rows, segment.ids.size))
+    distances = np.empty((count_rows(queries), segment.ids.size))
 
     def work(start: int, stop: int) -> None:
         from treewass.search.kernels.searches import scanned_distances
 
         scratch = Scratch(metric.n_words, metric.n_features, segment.tile)
-        row, reason = scanned_distances(
-            layout_of(metric).description, segment.description, scratch.description,
-            *queries, start, stop, metric.resolution, distances,
-        )  # fmt: skip
+        plan = make_plan(metric, scratch, [segment])
+        row, reason = scanned_distances(plan, *part_of(queries, start, stop), distances[start:stop])
         if row >= 0:
-            refuse_query(row, reason)
+            refuse_query(start + row, reason)
 
-    run_in_blocks(work, queries.n_rows, n_jobs, block=256)
+    run_in_blocks(work, count_rows(queries), n_jobs, block=256)
     return distances

@@ -23,7 +23,7 @@ from treewass.trees.tree import Tree
 
 __all__ = ["load_index", "save_index"]
 
-_FORMAT, _VERSION = "treewass index", 1
+_FORMAT, _VERSION = "treewass index", 2
 _MANIFEST = "manifest.json"
 _TREE_ARRAYS = ("parents", "edge_lengths", "word_nodes", "leaf_lengths")
 _FILE_NAME = re.compile(r"[0-9a-f]{32}\.safetensors")

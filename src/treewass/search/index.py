@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import cache
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
@@ -12,10 +13,10 @@ from treewass.documents.histograms import check_counts, warn_about_empty_rows
 from treewass.search.answers import all_distances, distances_to_positions, one_row, within_radius
 from treewass.search.distance_matrix import pairwise
 from treewass.search.embedding import unknown_rows
-from treewass.search.layout import layout_of
+from treewass.search.plans import make_plan
 from treewass.search.queries import checked_queries, refuse_query
-from treewass.search.rows import Rows, plain_rows
-from treewass.search.scratch import Scratch
+from treewass.search.rows import Rows, count_rows, part_of, plain_rows
+from treewass.search.scratch import BATCH, Scratch
 from treewass.search.snapshots import Snapshot, as_ids
 from treewass.search.threads import count_threads, run_in_blocks
 from treewass.trees.metric import TreeMetric
@@ -26,11 +27,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    Arguments = tuple[Callable[..., tuple[int, int]], tuple[NDArray[np.int64], ...], float]
-
 __all__ = ["TreeIndex"]
 
-_BLOCK = 64  # queries that a thread takes at a time
 _INT64 = np.dtype(np.int64)
 
 
@@ -176,7 +174,8 @@ class TreeIndex:
         if type(k) is not int or k < 1:
             k = _checked_count(k)
         snapshot = self._snapshot
-        k = min(k, snapshot.n_searchable)
+        if k > snapshot.n_searchable:
+            k = snapshot.n_searchable
         queries = plain_rows(X, self._n_words) or checked_queries(self.metric, X)
         shape = (queries[0].size - 1, k)
         distances, ids = np.empty(shape), np.empty(shape, _INT64)
@@ -217,15 +216,16 @@ class TreeIndex:
             raise ValueError(f"Expected a radius of at least 0, got {radius}.")
         snapshot, queries = self._snapshot, checked_queries(self.metric, X)
         units = int(min(np.floor(np.ldexp(float(radius), self.metric.fraction_bits)), 2**31))
-        distances: list[NDArray[np.float64]] = [np.empty(0)] * queries.n_rows
-        ids: list[NDArray[np.int64]] = [np.empty(0, dtype=np.int64)] * queries.n_rows
+        n_rows = count_rows(queries)
+        distances: list[NDArray[np.float64]] = [np.empty(0)] * n_rows
+        ids: list[NDArray[np.int64]] = [np.empty(0, dtype=np.int64)] * n_rows
 
         def work(start: int, stop: int) -> None:
             for row in range(start, stop):
-                found = within_radius(self.metric, snapshot, self._scratch(snapshot), queries, row, units)
+                found = within_radius(self.metric, snapshot, self._plan(snapshot), queries, row, units)
                 distances[row], ids[row] = found
 
-        run_in_blocks(work, queries.n_rows, self.n_jobs, _BLOCK)
+        run_in_blocks(work, n_rows, self.n_jobs, BATCH)
         return distances, ids
 
     def distances(self, x: Any, ids: ArrayLike | None = None) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -341,47 +341,51 @@ class TreeIndex:
         index._snapshot = snapshot
         return index
 
-    def _arguments(self, snapshot: Snapshot) -> Arguments:
-        """Return what a thread's searches of a snapshot have in common: compiled loop, descriptions, unit.
-
-        They are kept for the next search, without keeping the snapshot in memory.
-        """
-        kept: tuple[ref[Snapshot], Arguments] | None = getattr(self._local, "arguments", None)
+    def _plan(self, snapshot: Snapshot) -> NDArray[np.int64]:
+        """Return the plan of a thread's searches, kept for the next one without keeping the snapshot in memory."""
+        kept: tuple[ref[Snapshot], NDArray[np.int64], Scratch] | None = getattr(self._local, "plan", None)
         if kept is not None and kept[0]() is snapshot:
             return kept[1]
-        from treewass.search.kernels.searches import search_rows
+        scratch = self._scratch(snapshot)
+        plan = make_plan(self.metric, scratch, [segment for segment in snapshot.segments if segment.n_searchable])
+        self._local.plan = (ref(snapshot), plan, scratch)
+        return plan
 
-        descriptions = (layout_of(self.metric).description, snapshot.descriptions, self._scratch(snapshot))
-        arguments = (search_rows, descriptions, self.metric.resolution)
-        self._local.arguments = (ref(snapshot), arguments)
-        return arguments
-
-    def _scratch(self, snapshot: Snapshot) -> NDArray[np.int64]:
+    def _scratch(self, snapshot: Snapshot) -> Scratch:
         """Return the memory of this thread, with room for the index's largest tile."""
         scratch: Scratch | None = getattr(self._local, "scratch", None)
         if scratch is None or scratch.tile < snapshot.tile:
             scratch = Scratch(self.metric.n_words, self.metric.n_features, snapshot.tile)
             self._local.scratch = scratch
-        return scratch.description
+        return scratch
 
     def _nearest(
         self, snapshot: Snapshot, queries: Rows, distances: NDArray[np.float64], ids: NDArray[np.int64]
     ) -> tuple[int, int]:
         """Write the nearest documents of all queries; return the first row that cannot be embedded and why."""
+        search_rows = _compiled_search()
         n_rows = ids.shape[0]
-        if n_rows <= _BLOCK:
-            search_rows, descriptions, resolution = self._arguments(snapshot)
-            return search_rows(*descriptions, *queries, 0, n_rows, resolution, distances, ids)
+        if n_rows <= BATCH:
+            failure: tuple[int, int] = search_rows(self._plan(snapshot), *queries, distances, ids)
+            return failure
         failures: list[tuple[int, int]] = []
 
         def work(start: int, stop: int) -> None:
-            search_rows, descriptions, resolution = self._arguments(snapshot)
-            failure = search_rows(*descriptions, *queries, start, stop, resolution, distances, ids)
-            if failure[0] >= 0:
-                failures.append(failure)
+            part, block = part_of(queries, start, stop), slice(start, stop)
+            row, reason = search_rows(self._plan(snapshot), *part, distances[block], ids[block])
+            if row >= 0:
+                failures.append((start + row, reason))
 
-        run_in_blocks(work, n_rows, self.n_jobs, _BLOCK)
+        run_in_blocks(work, n_rows, self.n_jobs, BATCH)
         return min(failures, default=(-1, 0))
+
+
+@cache
+def _compiled_search() -> Callable[..., tuple[int, int]]:
+    """Import the compiled loops when they are needed: that takes a moment."""
+    from treewass.search.kernels.searches import search_rows
+
+    return search_rows
 
 
 def _checked_count(k: Any) -> int:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+import sys
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -11,23 +13,23 @@ from treewass.documents.histograms import check_counts
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Rows", "canonical_rows", "plain_rows"]
+__all__ = ["Rows", "canonical_rows", "count_rows", "part_of", "plain_rows"]
 
-_INT32, _FLOAT64 = np.dtype(np.int32), np.dtype(np.float64)
-_WEIGHTS = (np.dtype(np.int64), _FLOAT64)
+_INT32, _INT64, _FLOAT64 = np.dtype(np.int32), np.dtype(np.int64), np.dtype(np.float64)
 
 
-class Rows(NamedTuple):
-    """The three arrays of a CSR matrix, contiguous and writeable, so that few compiled forms serve all."""
+# The three arrays of a CSR matrix, contiguous and writeable, so that few compiled forms serve all.
+Rows: TypeAlias = "tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64] | NDArray[np.int64]]"
 
-    indptr: NDArray[np.int32]
-    words: NDArray[np.int32]
-    weights: NDArray[np.float64] | NDArray[np.int64]
 
-    @property
-    def n_rows(self) -> int:
-        """Number of documents."""
-        return self.indptr.size - 1
+def count_rows(rows: Rows) -> int:
+    """Return the number of documents."""
+    return rows[0].size - 1
+
+
+def part_of(rows: Rows, start: int, stop: int) -> Rows:
+    """Return the documents from `start` to `stop`."""
+    return rows[0][start : stop + 1], rows[1], rows[2]
 
 
 def plain_rows(X: Any, n_words: int) -> Rows | None:
@@ -38,23 +40,33 @@ def plain_rows(X: Any, n_words: int) -> Rows | None:
     Examples
     --------
     >>> from scipy.sparse import csr_array
-    >>> plain_rows(csr_array([[0, 2]]), 2).words
+    >>> plain_rows(csr_array([[0, 2]]), 2)[1]
     array([1], dtype=int32)
     >>> plain_rows([[0, 2]], 2) is None
     True
     """
-    if getattr(X, "format", None) != "csr":
+    if not _is_csr(X.__class__):
         return None
     shape, indptr, words, weights = X.shape, X.indptr, X.indices, X.data
     if len(shape) != 2 or shape[1] != n_words:
         return None
     kind = weights.dtype
-    if kind in _WEIGHTS and words.dtype == _INT32 and indptr.dtype == _INT32:
+    if (kind is _FLOAT64 or kind is _INT64) and words.dtype is _INT32 and indptr.dtype is _INT32:
         if weights.flags.carray and words.flags.carray and indptr.flags.carray:
-            return Rows(indptr, words, weights)
+            return indptr, words, weights
     elif kind.kind not in "biuf" or indptr[-1] >= 2**31:
         return None
-    return Rows(indptr.astype(_INT32), words.astype(_INT32), weights.astype(_FLOAT64))
+    return indptr.astype(_INT32), words.astype(_INT32), weights.astype(_FLOAT64)
+
+
+@lru_cache(maxsize=64)
+def _is_csr(kind: type) -> bool:
+    """Tell whether a type is one of SciPy's CSR matrices."""
+    if "scipy.sparse" not in sys.modules:  # whoever holds such a matrix has imported it
+        return False
+    from scipy.sparse import csr_array, csr_matrix
+
+    return issubclass(kind, csr_array | csr_matrix)
 
 
 def canonical_rows(X: Any, n_words: int) -> Rows:
@@ -66,4 +78,4 @@ def canonical_rows(X: Any, n_words: int) -> Rows:
         If values are negative or not finite, or the shape is wrong.
     """
     counts = check_counts(X, n_words=n_words, caller="TreeMetric")
-    return Rows(counts.indptr.astype(_INT32), counts.indices.astype(_INT32), counts.data)
+    return counts.indptr.astype(_INT32), counts.indices.astype(_INT32), counts.data

@@ -41,8 +41,11 @@ def check_shapes(segment: Segment, metric: TreeMetric, name: str) -> None:
     for field, kinds in _KINDS.items():
         kind = getattr(segment, field).dtype.name
         _demand(kind in kinds, name, f"{field} of kind {' or '.join(kinds)}, got {kind}")
-    _demand(segment.dense.ndim == 3, name, f"dense rows of shape (tiles, rows, tile), got {segment.dense.shape}")
-    n_documents, (n_tiles, _, tile) = segment.ids.size, segment.dense.shape
+    shape = segment.dense.shape
+    _demand(len(shape) == 4, name, f"dense rows of shape (tiles, pieces, rows, piece), got {shape}")
+    n_documents, n_tiles, tile = segment.ids.size, shape[0], segment.tile
+    _demand(shape[3] % 64 == 0, name, f"pieces of a multiple of 64, got {shape[3]}")
+    _demand(shape[1] == 1 or segment.is_narrow, name, f"whole values in one piece, got {shape[1]}")
     _demand(0 < tile <= TILE and tile % 64 == 0, name, f"tiles of a multiple of 64 up to {TILE}, got {tile}")
     expected = {
         "ids": n_documents,
@@ -55,8 +58,8 @@ def check_shapes(segment: Segment, metric: TreeMetric, name: str) -> None:
         "postings": segment.postings.size,
     }
     for field, size in expected.items():
-        shape = getattr(segment, field).shape
-        _demand(shape == (size,), name, f"{field} of shape ({size},), got {shape}")
+        found = getattr(segment, field).shape
+        _demand(found == (size,), name, f"{field} of shape ({size},), got {found}")
     _demand(0 < n_documents <= n_tiles * tile < n_documents + tile, name, f"{n_documents} documents in {n_tiles} tiles")
     same_width = segment.is_narrow == (segment.postings.dtype == np.uint32)
     _demand(same_width, name, "dense rows and postings of the same width")
@@ -93,7 +96,7 @@ def check_contents(segment: Segment, name: str) -> None:
     heaviest = segment.weights.max(initial=0)  # not a number if one of them is not
     _demand(bool(np.isfinite(heaviest) and segment.weights.min(initial=0) >= 0), name, "finite weights of at least 0")
     rows = ~segment.directory[segment.directory < 0]
-    _demand(_within(rows, 0, segment.dense.shape[1]), name, "rows that exist")
+    _demand(_within(rows, 0, segment.dense.shape[2]), name, "rows that exist")
     norms = segment.norms[segment.norms != ABSENT]
     _demand(_within(norms, 0, 2**30), name, "norms from 0 to 2**30")
     hidden = np.append(~segment.held, np.ones(segment.norms.size - segment.held.size, dtype=bool))

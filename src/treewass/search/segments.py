@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treewass.search.alignment import aligned_zeros
 from treewass.search.layout import layout_of
 from treewass.trees.metric import TreeMetric
 
@@ -19,12 +20,16 @@ __all__ = ["ABSENT", "Segment", "build_segment", "merge_documents"]
 
 ABSENT = np.iinfo(np.int32).max  # stands for the norm of a document that is no neighbour
 TILE = 8192  # documents a tile, at most: what a thread adds up stays in the nearest cache
-WIDE_LIMIT = 32768  # up to this many documents values are held whole, beyond it in 16 bits
+WIDE_LIMIT = 2048  # up to this many documents values are held whole, beyond it in 16 bits
+LONG_LIMIT = 32768  # the same for long documents, of which 16 bits leave too many to be compared again
+LONG = 128  # words a document on average
+PIECE = 256  # documents of a piece where a narrow segment is a single tile
 # Where things stand in a description: addresses of arrays, then numbers.
 (
     IDS, DOCUMENT_BOUNDS, DOCUMENT_WORDS, SINGLE_WEIGHTS, DOUBLE_WEIGHTS, NORMS, DIRECTORY, DENSE, POSTINGS,
-    N_DOCUMENTS, TILE_SIZE, N_TILES, N_ROWS, N_POSTINGS, IS_NARROW, SHIFT, N_WEIGHTS, IS_SINGLE,
-) = range(18)  # fmt: skip
+    EMBEDDED_BOUNDS, EMBEDDED, N_DOCUMENTS, TILE_SIZE, PIECE_SIZE, N_TILES, N_ROWS, N_POSTINGS,
+    IS_NARROW, SHIFT, N_WEIGHTS, IS_SINGLE, N_DIRECTORY, N_EMBEDDED, SEGMENT_SIZE,
+) = range(24)  # fmt: skip
 COUNT_BITS = 14  # of an entry of the directory: as many postings as a tile has documents fit
 
 
@@ -50,8 +55,9 @@ class Segment:
     directory : ndarray of int64, shape (n_features * n_tiles,)
         Where each feature is found in each tile: ``~row`` for a dense row, ``start << COUNT_BITS | count`` for
         postings.
-    dense : ndarray of int32 or uint16, shape (n_tiles, n_rows, tile)
-        Values of the features that many documents have.
+    dense : ndarray of int32 or uint16, shape (n_tiles, n_pieces, n_rows, piece)
+        Values of the features that many documents have; a tile is one piece, or several, for a batch of queries to
+        go through one after the other.
     postings : ndarray of uint64 or uint32
         The place of a document in its tile (upper half) and its value (lower half).
     shift : int
@@ -83,7 +89,7 @@ class Segment:
     @property
     def tile(self) -> int:
         """Documents a tile."""
-        return int(self.dense.shape[2])
+        return int(self.dense.shape[1] * self.dense.shape[3])
 
     @cached_property
     def n_held(self) -> int:
@@ -95,27 +101,32 @@ class Segment:
         """Positions of the documents that can be neighbours."""
         return np.flatnonzero(self.norms[: self.ids.size] != ABSENT)
 
+    @property
+    def n_searchable(self) -> int:
+        """How many documents can be neighbours."""
+        return self.searchable.size
+
     @cached_property
     def description(self) -> NDArray[np.int64]:
-        """Addresses and numbers for the compiled loops."""
+        """Addresses and numbers for the compiled loops; what belongs to embedded documents is left at 0."""
         from treewass.search.kernels.views import describe
 
-        single = self.weights.dtype == np.float32
-        n_tiles, n_rows, tile = self.dense.shape
+        n_tiles, _, n_rows, piece = self.dense.shape
         arrays = (
             self.ids, self.document_bounds, self.words, self.weights, self.weights, self.norms, self.directory,
             self.dense, self.postings,
         )  # fmt: skip
         numbers = (
-            self.ids.size, tile, n_tiles, n_rows, self.postings.size, self.is_narrow, self.shift, self.weights.size,
-            single,
+            0, 0, self.ids.size, self.tile, piece, n_tiles, n_rows, self.postings.size, self.is_narrow, self.shift,
+            self.weights.size, self.weights.dtype == np.float32, self.directory.size, 0,
         )  # fmt: skip
         return describe(arrays, numbers)
 
     @property
     def n_bytes(self) -> int:
         """Bytes that the arrays take."""
-        return sum(value.nbytes for value in vars(self).values() if isinstance(value, np.ndarray))
+        arrays = [*vars(self).values(), *(vars(self).get("_embedded") or ())]
+        return sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))
 
     def without(self, positions: NDArray[np.intp]) -> Segment:
         """Return the segment with some documents removed; all else is shared with this one.
@@ -128,7 +139,10 @@ class Segment:
         held, norms = self.held.copy(), self.norms.copy()
         held[positions] = False
         norms[positions] = ABSENT
-        return replace(self, held=held, norms=norms)
+        fewer = replace(self, held=held, norms=norms)
+        if "_embedded" in vars(self):  # what they are embedded as stays the same
+            vars(fewer)["_embedded"] = vars(self)["_embedded"]
+        return fewer
 
     def documents(self) -> csr_array:
         """Return the documents that are held, as counts."""
@@ -164,7 +178,12 @@ def build_segment(
 
     layout = layout_of(metric)
     n_documents = counts.shape[0]
-    tile = min(TILE, max(64, -(-n_documents // 64) * 64))
+    is_long = counts.nnz > LONG * n_documents
+    narrow = not wide and n_documents > (LONG_LIMIT if is_long else WIDE_LIMIT)
+    is_cut = narrow and PIECE < n_documents <= TILE
+    multiple = PIECE if is_cut else 64
+    tile = min(TILE, max(64, -(-n_documents // multiple) * multiple))
+    piece = PIECE if is_cut else tile
     n_tiles = max(1, -(-n_documents // tile))
     bounds, words = counts.indptr.astype(np.int64), counts.indices.astype(np.int32, copy=False)
     entries = np.zeros(metric.n_features * n_tiles, dtype=np.int64)
@@ -173,10 +192,9 @@ def build_segment(
     if overflowing >= 0:
         raise ValueError(f"Expected row totals that fit a float64, but row {overflowing} overflows. Scale X down.")
     norms[norms < 0] = ABSENT
-    narrow = not wide and n_documents > WIDE_LIMIT
     shift = max(0, int(norms[norms != ABSENT].max(initial=0)).bit_length() - 16) if narrow else 0
     directory, n_rows, n_postings = _make_directory(entries.reshape(-1, n_tiles), n_documents)
-    dense = np.zeros((n_tiles, n_rows, tile), dtype=np.uint16 if narrow else np.int32)
+    dense = aligned_zeros((n_tiles, tile // piece, n_rows, piece), np.uint16 if narrow else np.int32)
     postings = np.empty(n_postings, dtype=np.uint32 if narrow else np.uint64)
     bits = 16 if narrow else 32
     fill(
@@ -229,11 +247,10 @@ def merge_documents(
 def _make_directory(entries: NDArray[np.int64], n_documents: int) -> tuple[NDArray[np.int64], int, int]:
     """Choose dense rows and places for postings; return the directory and how many there are of both.
 
-    Scanning a dense row takes a fraction of the time a document, but reads every one of them: where the segment does
-    not fit the nearest caches, a feature must be more frequent for that to pay.
+    Scanning a dense row takes a fraction of the time a document, but reads every one of them: it pays for a feature
+    that more than one document in eight has.
     """
-    share = 16 if n_documents <= 2048 else 8
-    frequent = np.flatnonzero(entries.sum(axis=1) * share > n_documents)
+    frequent = np.flatnonzero(entries.sum(axis=1) * 8 > n_documents)
     counts = entries.copy()
     counts[frequent] = 0
     ends = np.cumsum(counts).reshape(counts.shape)

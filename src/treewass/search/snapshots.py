@@ -45,7 +45,7 @@ class Snapshot:
     @cached_property
     def n_searchable(self) -> int:
         """Documents that can be neighbours."""
-        return sum(segment.searchable.size for segment in self.segments)
+        return sum(segment.n_searchable for segment in self.segments)
 
     @cached_property
     def tile(self) -> int:
@@ -66,12 +66,6 @@ class Snapshot:
         ids = np.concatenate([*(segment.ids[segment.searchable] for segment in self.segments), np.empty(0, np.int64)])
         order = np.argsort(ids)
         return ids[order], order
-
-    @cached_property
-    def descriptions(self) -> NDArray[np.int64]:
-        """A row of addresses and numbers for each segment that can be searched."""
-        rows = [segment.description for segment in self.segments if segment.searchable.size]
-        return np.array(rows) if rows else np.empty((0, 0), dtype=np.int64)
 
     def locate(self, ids: NDArray[np.int64]) -> Iterator[tuple[Segment, NDArray[np.intp], NDArray[np.intp]]]:
         """Find documents by their ids.

@@ -62,6 +62,7 @@ _REFUSED: _Responses = {
         (403, "The service can be read only."),
         (408, "The body came too slowly."),
         (413, "The body is too large."),
+        (415, "The body is not said to be JSON."),
         (421, "Another name of the host."),
         (422, "A value is not what it should be."),
         (500, "Something is wrong with the service."),
@@ -110,7 +111,7 @@ def add_endpoints(api: FastAPI, live: LiveModel, settings: Settings, log: Reques
 
 
 def _guarded(token: str | None, needed: bool) -> type[APIRoute]:
-    """Make routes that demand the token, where it is needed, before they look at the body."""
+    """Make routes that demand the token, where it is needed, then a body of JSON, before they look at the body."""
 
     class GuardedRoute(APIRoute):
         def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
@@ -119,6 +120,8 @@ def _guarded(token: str | None, needed: bool) -> type[APIRoute]:
             async def check_and_answer(request: Request) -> Response:
                 if needed:
                     _demand_token(request, token)
+                if self.body_field is not None:
+                    _demand_json(request)
                 return await answer(request)
 
             return check_and_answer
@@ -136,6 +139,12 @@ def _demand_token(request: Request, expected: str | None) -> None:
             "Expected the header Authorization: Bearer, with the service's token.",
             {"WWW-Authenticate": "Bearer"},
         )
+
+
+def _demand_json(request: Request) -> None:
+    kind = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
+        raise HTTPException(415, f"Expected the header Content-Type: application/json, got {kind[:100] or 'none'}.")
 
 
 def _add_questions(router: APIRouter, live: LiveModel) -> None:

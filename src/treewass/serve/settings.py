@@ -11,6 +11,7 @@ __all__ = [
     "MOST_HIGHLIGHTS",
     "MOST_NEIGHBORS",
     "MOST_TEXTS",
+    "SHORTEST_TOKEN",
     "Settings",
     "is_loopback",
 ]
@@ -20,7 +21,7 @@ MOST_CHARACTERS = 200_000  # of a text
 MOST_HIGHLIGHTS = 10  # of a search, the neighbours; each needs a plan, which long texts make slow
 MOST_NEIGHBORS = 100  # of a search, the k
 MOST_TEXTS = 100  # of a request
-_SHORTEST_TOKEN = 16
+SHORTEST_TOKEN = 16
 _TOKEN = re.compile(r"[!-~]+")
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -55,9 +56,9 @@ class Settings:
         if self.token is None:
             if self.protect_reads:
                 raise ValueError("Expected a token to protect reads with, got none.")
-        elif len(self.token) < _SHORTEST_TOKEN or not _TOKEN.fullmatch(self.token):
+        elif len(self.token) < SHORTEST_TOKEN or not _TOKEN.fullmatch(self.token):
             raise ValueError(
-                f"Expected a token of at least {_SHORTEST_TOKEN} printable ASCII characters without spaces, "
+                f"Expected a token of at least {SHORTEST_TOKEN} printable ASCII characters without spaces, "
                 f"got {len(self.token)} characters."
             )
 

@@ -1,11 +1,10 @@
 import pytest
 
 from treewass.bench.datasets import PAPER_SETS
+from treewass.bench.depth import FULL_DEPTHS
 from treewass.bench.results import time_figures
 from treewass.bench.results.times import TITLES, cpu_markdown, query_markdown, time_markdown, times_markdown
 from treewass.bench.rows import Row
-
-OWN_DEPTHS = {"tsw-1": 6, "tsw-5": 6, "tsw-10": 6, "stw": 5}
 
 
 def row(name, method, form, batch, depth, milliseconds, documents=500, queries=100):
@@ -20,7 +19,7 @@ def rows():
     made = []
     for place, name in enumerate(PAPER_SETS):
         for number, (method, form) in enumerate(TITLES):
-            depth = OWN_DEPTHS.get(method)
+            depth = FULL_DEPTHS.get(method)
             made += [row(name, method, form, 500, depth, 0.01 * 2**number * (place + 1), queries=100 - number)]
             made += [row(name, method, form, "all", depth, 0.1 * (place + 1), 5600)]
             if depth is not None:

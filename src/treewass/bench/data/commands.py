@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from treewass.commands.option_names import Commands
 from treewass.commands.shared import AsJson, Encoding, print_json, terminal
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["data_app"]
 
-data_app = typer.Typer(
+data_app = Commands(
     help="Say where the text sets can be had; turn public files into the folder that the benchmarks read; check it.",
     invoke_without_command=True,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from treewass.bench.datasets import PAPER_SETS
+from treewass.bench.depth import FULL_DEPTHS
 from treewass.bench.results.layout import in_paper_order, table
 from treewass.bench.rows import Row, Value
 from treewass.bench.speed_timing import geometric_mean
@@ -47,7 +48,6 @@ TITLES = {
     ("profile", "index"): "profile tree, **treewass**",
 }
 _CPU = (("quadtree", "compiled merge"), ("quadtree", "index"), *(key for key in TITLES if key[0] == "stw"))
-_OWN_DEPTHS: dict[str, int | None] = {"tsw-1": 6, "tsw-5": 6, "tsw-10": 6, "stw": 5}
 _QUERY_TITLES = {
     "stw": "STW, **treewass**",
     "profile": "profile tree, **treewass**",
@@ -98,7 +98,7 @@ class Times:
         depth : int, optional
             Of the tree; the method's own by default.
         """
-        return self._measures.get((name, method, form, depth or _OWN_DEPTHS.get(method), batch))
+        return self._measures.get((name, method, form, depth or FULL_DEPTHS.get(method), batch))
 
     def milliseconds(
         self, name: str, method: str, form: str, batch: int | str = 500, depth: int | None = None
@@ -109,7 +109,7 @@ class Times:
 
     def by_batch(self, name: str, method: str, form: str) -> dict[int, float]:
         """List the milliseconds for 500 documents by batch size, ascending."""
-        own = (name, method, form, _OWN_DEPTHS.get(method))
+        own = (name, method, form, FULL_DEPTHS.get(method))
         found = [measures for key, measures in self._measures.items() if key[:4] == own]
         return dict(sorted((int(str(one["documents"])), float(str(one["ms_for_500"]))) for one in found))
 

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from numba import njit
+from numba.extending import intrinsic
 
-__all__ = ["compiled", "inner"]
+__all__ = ["compiled", "inner", "written_out"]
 
 
 def compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
@@ -57,6 +58,23 @@ def inner(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
     """
     dispatcher: Callable[..., Any] = njit(nogil=True, **{"error_model": "numpy", **options})(function)
     return dispatcher
+
+
+def written_out(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a function for compiled ones whose code is written in LLVM's own language.
+
+    Parameters
+    ----------
+    function : callable
+        Takes numba's typing context and the types of the arguments; returns a signature and what writes the code.
+
+    Returns
+    -------
+    callable
+        Takes the arguments.
+    """
+    made: Callable[..., Any] = intrinsic(function)
+    return made
 
 
 @cache

@@ -11,89 +11,144 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treewass.search.kernels.bits import first_bit
 from treewass.search.kernels.compiling import compiled, inner
 from treewass.search.kernels.views import array_at
 from treewass.search.layout import (
-    FACTORS,
+    ABOVE,
     LENGTHS,
     LONGEST,
     N_COMPONENTS,
-    N_ENTRIES,
     N_FEATURES,
     N_WORDS,
-    WORD_BOUNDS,
-    WORD_FEATURES,
+    RECORD,
+    RECORDS,
 )
 
-__all__ = ["INVALID", "OVERFLOW", "embed_rows", "metric_views", "spread_document"]
+__all__ = ["INVALID", "OVERFLOW", "embed_rows", "spread_document"]
 
 INVALID, OVERFLOW = -1, -2  # instead of a number of features: a row that is not canonical, a total that overflows
 _WHOLE = 2**50  # the mass of a document
-_SEQUENCE = np.uint64(0x022FDD63CC95386D)  # de Bruijn: its every 6 bits in a row differ
-_BIT_NUMBERS = np.zeros(64, dtype=np.int64)
-for _bit in range(64):
-    _BIT_NUMBERS[((int(_SEQUENCE) << _bit) & (2**64 - 1)) >> 58] = _bit
-
-
-@inner
-def metric_views(metric: Any) -> Any:
-    """View a described metric (see `MetricLayout`): factors, feature bounds, features of words, lengths."""
-    n_factors = metric[N_COMPONENTS] * metric[N_WORDS]
-    factors = array_at(metric[FACTORS], n_factors, np.float64)
-    bounds = array_at(metric[WORD_BOUNDS], n_factors + 1, np.int64)
-    features = array_at(metric[WORD_FEATURES], metric[N_ENTRIES], np.int32)
-    lengths = array_at(metric[LENGTHS], metric[N_FEATURES], np.float64)
-    return factors, bounds, features, lengths
+_RECORD = np.uint64(RECORD)
 
 
 @inner
 def spread_document(
+    metric: NDArray[np.int64],
+    words: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    first_word: int,
+    first_weight: int,
+    count: int,
+    word_masses: NDArray[np.int64],
+    sums: NDArray[np.int64],
+    marks: NDArray[np.uint64],
+    touched: NDArray[np.int32],
+    amounts: NDArray[np.float64],
+) -> Any:
+    """List the features that a document has mass in as `touched`, and the `amounts` in units; return how many.
+
+    None for a document without a known word. Of each tree the nodes come first, ascending if there are `marks` to sort
+    them by, then the words, ascending. `sums` and `marks` are zero before and after.
+    """
+    if not _is_canonical(words, weights, first_word, first_weight, count, metric[N_WORDS]):
+        return INVALID
+    n_touched = np.uint64(0)
+    for component in range(metric[N_COMPONENTS]):
+        address = metric[RECORDS] + component * metric[N_WORDS] * RECORD * 8
+        halves = array_at(address, metric[N_WORDS] * RECORD, np.float64)
+        total = 0.0
+        for entry in range(count):
+            total += weights[first_weight + entry] * halves[np.uint64(words[first_word + entry]) * _RECORD]
+        if total == np.inf:
+            return OVERFLOW
+        if total <= 0.0:
+            continue
+        _share_mass(words, weights, first_word, first_weight, count, halves, total, word_masses)
+        first = n_touched
+        n_touched = _climb(metric, address, words, first_word, count, word_masses, sums, touched, first)
+        if marks.size:
+            _sort_nodes(touched[first:n_touched], marks)
+        n_touched = _settle(
+            metric, address, words, first_word, count, word_masses, sums, touched, amounts, first, n_touched
+        )
+    return np.int64(n_touched)
+
+
+@inner
+def _is_canonical(
     words: NDArray[np.int32],
     weights: NDArray[np.float64],
     first_word: int,
     first_weight: int,
     count: int,
     n_words: int,
-    n_components: int,
-    factors: NDArray[np.float64],
-    bounds: NDArray[np.int64],
-    features: NDArray[np.int32],
-    masses: NDArray[np.int64],
-    sums: NDArray[np.int64],
-    touched: NDArray[np.int32],
-) -> Any:
-    """Add the masses of a document's words to `sums` and list the features `touched`; return how many.
-
-    None for a document without a known word. `sums` must be zero before, and the caller makes it zero again.
-    """
+) -> bool:
+    """Tell whether the words of a document exist and ascend, and their weights are finite and not negative."""
     last = -1
     for entry in range(count):
         word, weight = words[first_word + entry], weights[first_weight + entry]
         if not (last < word < n_words and 0.0 <= weight < np.inf):
-            return INVALID
+            return False
         last = word
-    n_touched = 0
-    for component in range(n_components):
-        offset = component * n_words
-        total = 0.0
-        for entry in range(count):
-            total += weights[first_weight + entry] * factors[offset + words[first_word + entry]]
-        if total == np.inf:
-            return _forget(OVERFLOW, n_touched, sums, touched)
-        if total <= 0.0:
-            continue
-        _share_mass(words, weights, first_word, first_weight, count, factors[offset:], total, masses)
-        for entry in range(count):
-            mass = masses[entry]
-            if mass == 0:
-                continue
-            word = offset + words[first_word + entry]
-            for position in range(bounds[word], bounds[word + 1]):
-                feature = features[position]
-                before = sums[feature]
-                sums[feature] = before + mass
-                touched[n_touched] = feature
-                n_touched += before == 0
+    return True
+
+
+@inner
+def _climb(
+    metric: Any,
+    address: Any,
+    words: Any,
+    first_word: Any,
+    count: Any,
+    word_masses: Any,
+    sums: Any,
+    touched: Any,
+    first: Any,
+) -> Any:
+    """Add each word's mass to the nodes on its way to the root, and list those that had none; return where they end."""
+    records = array_at(address, metric[N_WORDS] * RECORD, np.int64)
+    above = array_at(metric[ABOVE], metric[N_FEATURES], np.int32)
+    n_touched = np.uint64(first)
+    for entry in range(count):
+        mass = word_masses[entry]
+        node = np.int32(records[np.uint64(words[first_word + entry]) * _RECORD + np.uint64(2)])
+        while node >= 0:
+            before = sums[np.uint32(node)]
+            sums[np.uint32(node)] = before + mass
+            touched[n_touched] = node
+            n_touched += np.uint64((before == 0) & (mass > 0))
+            node = above[np.uint32(node)]
+    return n_touched
+
+
+@inner
+def _settle(
+    metric: Any,
+    address: Any,
+    words: Any,
+    first_word: Any,
+    count: Any,
+    word_masses: Any,
+    sums: Any,
+    touched: Any,
+    amounts: Any,
+    first: Any,
+    n_touched: Any,
+) -> Any:
+    """Turn sums of mass into amounts, leave zeros behind, and append the words; return how many features there are."""
+    lengths = array_at(metric[LENGTHS], metric[N_FEATURES], np.float64)
+    for position in range(first, n_touched):
+        node = np.uint64(touched[position])
+        amounts[position] = sums[node] * lengths[node]
+        sums[node] = 0
+    records = array_at(address, metric[N_WORDS] * RECORD, np.int64)
+    halves = array_at(address, metric[N_WORDS] * RECORD, np.float64)
+    for entry in range(count):
+        record = np.uint64(words[first_word + entry]) * _RECORD
+        touched[n_touched] = records[record + np.uint64(3)]
+        amounts[n_touched] = word_masses[entry] * halves[record + np.uint64(1)]
+        n_touched += np.uint64(word_masses[entry] > 0)
     return n_touched
 
 
@@ -106,26 +161,21 @@ def _share_mass(
     count: int,
     factors: NDArray[np.float64],
     total: float,
-    masses: NDArray[np.int64],
+    word_masses: NDArray[np.int64],
 ) -> None:
-    """Write whole masses that add up exactly; what rounding leaves over goes to the first of the heaviest words."""
-    heaviest, left = 0, np.int64(_WHOLE)
+    """Write whole masses that add up exactly; what rounding leaves over goes to the first of the heaviest words.
+
+    A word's factor stands at the beginning of its record.
+    """
+    heaviest, most, left = 0, np.int64(-1), np.int64(_WHOLE)
     for entry in range(count):
-        weight = weights[first_weight + entry] * factors[words[first_word + entry]]
+        weight = weights[first_weight + entry] * factors[np.uint64(words[first_word + entry]) * _RECORD]
         mass = np.int64(np.rint(weight / total * 2.0**50))
-        masses[entry] = mass
+        word_masses[entry] = mass
         left -= mass
-        if mass > masses[heaviest]:
-            heaviest = entry
-    masses[heaviest] += left
-
-
-@inner
-def _forget(status: int, n_touched: int, sums: NDArray[np.int64], touched: NDArray[np.int32]) -> int:
-    """Undo what a document left in `sums`."""
-    for position in range(n_touched):
-        sums[touched[position]] = 0
-    return status
+        heaviest = entry if mass > most else heaviest
+        most = max(mass, most)
+    word_masses[heaviest] += left
 
 
 @compiled
@@ -140,13 +190,11 @@ def embed_rows(
 
     Returns -1, or a row that is not canonical or whose total overflows; then the three arrays of a CSR matrix.
     """
-    factors, bounds, features, lengths = metric_views(metric)
-    n_words, n_features, n_components = metric[N_WORDS], metric[N_FEATURES], metric[N_COMPONENTS]
-    masses = np.empty(n_words, np.int64)
+    n_words, n_features = metric[N_WORDS], metric[N_FEATURES]
+    word_masses = np.empty(n_words, np.int64)
     sums = np.zeros(n_features, np.int64)
-    touched = np.empty(n_features + 1, np.int32)
     marks = np.zeros(n_features // 64 + 1, np.uint64)
-    leaves = np.empty(n_words, np.int32)
+    touched, amounts = np.empty(n_features + 1, np.int32), np.empty(n_features + 1, np.float64)
     n_rows = indptr.size - 1
     out_indptr = np.zeros(n_rows + 1, np.int64)
     capacity = n_features + 2 * indptr[n_rows] * (metric[LONGEST] + 1) // 3
@@ -158,25 +206,18 @@ def embed_rows(
         n_touched = INVALID
         if is_sound:
             n_touched = spread_document(
-                words, weights, start, start, count, n_words, n_components,
-                factors, bounds, features, masses, sums, touched,
-            )  # fmt: skip
+                metric, words, weights, start, start, count, word_masses, sums, marks, touched, amounts
+            )
         if n_touched < 0:
             return row, out_indptr, out_features[:0], out_values[:0]
         if filled + n_touched > out_features.size:
             out_features = _longer(out_features, n_touched)
             out_values = _longer(out_values, n_touched)
-        _sort_features(touched, n_touched, n_features - n_words, marks, leaves)
         for position in range(n_touched):
-            feature = touched[position]
-            value = sums[feature] * lengths[feature]
-            sums[feature] = 0
-            if rounded:
-                value = np.rint(value)
-            if value != 0.0:
-                out_features[filled] = feature
-                out_values[filled] = value
-                filled += 1
+            value = np.rint(amounts[position]) if rounded else amounts[position]
+            out_features[filled] = touched[position]
+            out_values[filled] = value
+            filled += value != 0.0
         out_indptr[row + 1] = filled
     return -1, out_indptr, out_features[:filled], out_values[:filled]
 
@@ -190,31 +231,18 @@ def _longer(array: Any, more: Any) -> Any:
 
 
 @inner
-def _sort_features(
-    touched: NDArray[np.int32], count: int, first_leaf: int, marks: NDArray[np.uint64], leaves: NDArray[np.int32]
-) -> None:
-    """Sort distinct features in place: mark their bits, then read the bits in order.
-
-    The features from `first_leaf` on, words of the last tree, were touched in ascending order and stand at the end.
-    """
-    low, high, n_leaves = marks.size, -1, 0
-    for position in range(count):
-        feature = touched[position]
-        if feature >= first_leaf:
-            leaves[n_leaves] = feature
-            n_leaves += 1
-            continue
-        block = feature >> 6
-        marks[block] |= np.uint64(1) << np.uint64(feature & 63)
+def _sort_nodes(nodes: NDArray[np.int32], marks: NDArray[np.uint64]) -> None:
+    """Sort distinct nodes in place: mark their bits, then read the bits in order."""
+    low, high = marks.size, -1
+    for position in range(nodes.size):
+        block = nodes[position] >> 6
+        marks[block] |= np.uint64(1) << np.uint64(nodes[position] & 63)
         low, high = min(low, block), max(high, block)
     position = 0
     for block in range(low, high + 1):
         bits = marks[block]
         marks[block] = np.uint64(0)
         while bits != np.uint64(0):
-            lowest = bits & (~bits + np.uint64(1))
-            touched[position] = block * 64 + _BIT_NUMBERS[(lowest * _SEQUENCE) >> np.uint64(58)]
+            nodes[position] = block * 64 + first_bit(bits)
             position += 1
-            bits ^= lowest
-    for leaf in range(n_leaves):
-        touched[position + leaf] = leaves[leaf]
+            bits &= bits - np.uint64(1)

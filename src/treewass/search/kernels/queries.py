@@ -7,26 +7,35 @@ from typing import Any
 import numpy as np
 
 from treewass.search.kernels.compiling import inner
-from treewass.search.kernels.embedding import INVALID, metric_views, spread_document
-from treewass.search.kernels.scans import GROUP, share_narrow, share_wide
+from treewass.search.kernels.embedding import INVALID, spread_document
+from treewass.search.kernels.scans import (
+    GROUP,
+    PLACES,
+    add_narrow_lists,
+    add_narrow_rows,
+    add_wide_lists,
+    add_wide_rows,
+)
 from treewass.search.kernels.views import array_at
-from treewass.search.layout import LONGEST, N_COMPONENTS, N_FEATURES, N_WORDS
+from treewass.search.layout import LONGEST, N_FEATURES, N_WORDS
 from treewass.search.scratch import (
+    AMOUNTS,
+    COPIED,
     KEYS,
-    MASSES,
+    LISTS,
     NARROW_SHARED,
+    NARROW_VALUES,
     QUERY,
     ROOM,
     ROW_VALUES,
     ROWS,
-    STARTS,
-    STOPS,
     SUMS,
     TILE_ROOM,
     TOUCHED,
     VALUES,
     WEIGHTS,
     WIDE_SHARED,
+    WORD_MASSES,
 )
 from treewass.search.segments import (
     ABSENT,
@@ -36,60 +45,74 @@ from treewass.search.segments import (
     DOCUMENT_BOUNDS,
     DOCUMENT_WORDS,
     DOUBLE_WEIGHTS,
+    EMBEDDED,
+    EMBEDDED_BOUNDS,
     IS_NARROW,
     IS_SINGLE,
+    N_DIRECTORY,
     N_DOCUMENTS,
+    N_EMBEDDED,
     N_POSTINGS,
     N_ROWS,
     N_TILES,
     N_WEIGHTS,
     NORMS,
+    PIECE_SIZE,
     POSTINGS,
     SHIFT,
     SINGLE_WEIGHTS,
     TILE_SIZE,
 )
 
-__all__ = ["embed_queries", "exact_distance", "spread_query", "tile_keys"]
+__all__ = [
+    "add_piece",
+    "embed_queries",
+    "exact_distance",
+    "look_up",
+    "narrow_keys",
+    "narrow_rows",
+    "spread_query",
+    "tile_keys",
+    "tile_room",
+]
 
 _ABSENT = np.int32(ABSENT)
+_COUNT = (1 << COUNT_BITS) - 1
 
 
 @inner
-def embed_queries(metric: Any, scratch: Any, indptr: Any, words: Any, weights: Any, first: Any, stop: Any) -> Any:
-    """Embed the queries from `first` to `stop`; the order of a query's features does not matter.
+def embed_queries(metric: Any, scratch: Any, indptr: Any, words: Any, weights: Any) -> Any:
+    """Embed all queries; the order of a query's features does not matter.
 
     Returns the number of the first row that cannot be embedded and why (INVALID, OVERFLOW or 0 for one without a
     known word), -1 if there is none; then where each query begins, its features, values and norm.
     """
-    factors, bounds, features, lengths = metric_views(metric)
     sums = array_at(scratch[SUMS], metric[N_FEATURES], np.int64)
-    masses = array_at(scratch[MASSES], metric[N_WORDS], np.int64)
+    word_masses = array_at(scratch[WORD_MASSES], metric[N_WORDS], np.int64)
+    unsorted = array_at(scratch[SUMS], 0, np.uint64)
     touched = array_at(scratch[TOUCHED], scratch[ROOM], np.int32)
-    n_queries = stop - first
-    is_sound = indptr[first] >= 0 and indptr[stop] <= min(words.size, weights.size)
-    n_entries = max(0, indptr[stop] - indptr[first]) if is_sound else 0
+    amounts = array_at(scratch[AMOUNTS], scratch[ROOM], np.float64)
+    n_queries = indptr.size - 1
+    is_sound = indptr[0] >= 0 and indptr[n_queries] <= min(words.size, weights.size)
+    n_entries = max(0, indptr[n_queries] - indptr[0]) if is_sound else 0
     capacity = min(n_entries * metric[LONGEST], n_queries * metric[N_FEATURES])
-    query_bounds = np.zeros(n_queries + 1, np.int64)
-    query_features, query_values = np.empty(capacity, np.int32), np.empty(capacity, np.int32)
-    norms = np.zeros(n_queries, np.int64)
+    numbers, entries = np.zeros(2 * n_queries + 1, np.int64), np.empty(2 * capacity, np.int32)
+    query_bounds, norms = numbers[: n_queries + 1], numbers[n_queries + 1 :]
+    query_features, query_values = entries[:capacity], entries[capacity:]
     filled = np.int64(0)
     for query in range(n_queries):
-        start, count = indptr[first + query], indptr[first + query + 1] - indptr[first + query]
+        start, count = indptr[query], indptr[query + 1] - indptr[query]
         n_touched = INVALID
-        if is_sound and start >= indptr[first] and 0 <= count <= indptr[stop] - start:
+        if is_sound and start >= indptr[0] and 0 <= count <= indptr[n_queries] - start:
             n_touched = spread_document(
-                words, weights, start, start, count, metric[N_WORDS], metric[N_COMPONENTS],
-                factors, bounds, features, masses, sums, touched,
-            )  # fmt: skip
+                metric, words, weights, start, start, count, word_masses, sums, unsorted, touched, amounts
+            )
         if n_touched <= 0:
-            return first + query, n_touched, query_bounds, query_features, query_values, norms
+            return query, n_touched, query_bounds, query_features, query_values, norms
         norm = np.int64(0)
         for position in range(n_touched):
-            feature = touched[position]
-            value = np.int32(np.rint(sums[feature] * lengths[feature]))
-            sums[feature] = 0
-            query_features[filled] = feature
+            value = np.int32(np.rint(amounts[position]))
+            query_features[filled] = touched[position]
             query_values[filled] = value
             filled += value > 0
             norm += value
@@ -100,63 +123,123 @@ def embed_queries(metric: Any, scratch: Any, indptr: Any, words: Any, weights: A
 
 @inner
 def tile_keys(segment: Any, tile: Any, scratch: Any, features: Any, values: Any) -> Any:
-    """Write the keys of a tile's documents for one query into scratch; return how many there are, a multiple of 64.
+    """Write the keys of a tile's documents for one query into scratch.
 
-    Key + norm of the query = distance; in a narrow segment no less than that, and less than that + 2 · features · unit.
-    What a damaged file places outside its own arrays is left out.
+    Key + norm of the query is the distance, or exceeds it by less than a slack where values have lost bits. Returns
+    how many keys there are, a multiple of 64, and the slack.
     """
-    tile_size, n_tiles, n_rows = segment[TILE_SIZE], segment[N_TILES], segment[N_ROWS]
-    n_features = scratch[ROOM]
-    size = min(tile_size, ((segment[N_DOCUMENTS] - tile * tile_size + 63) // 64) * 64)
-    directory = array_at(segment[DIRECTORY], n_features * n_tiles, np.int64)
-    rows = array_at(scratch[ROWS], scratch[ROOM], np.int64)
-    row_values = array_at(scratch[ROW_VALUES], scratch[ROOM], np.int32)
-    starts = array_at(scratch[STARTS], scratch[ROOM], np.int64)
-    stops = array_at(scratch[STOPS], scratch[ROOM], np.int64)
-    list_values = array_at(scratch[VALUES], scratch[ROOM], np.int32)
-    used, n_lists = 0, 0
-    first_row, n_postings = tile * n_rows, segment[N_POSTINGS]
-    for position in range(features.size):
-        entry = directory[features[position] * n_tiles + tile]
-        count = entry & ((1 << COUNT_BITS) - 1)
-        rows[used] = (first_row + ~entry) * tile_size
-        row_values[used] = values[position]
-        used += 0 <= ~entry < n_rows
-        start = entry >> COUNT_BITS
-        starts[n_lists] = start
-        stops[n_lists] = start + count
-        list_values[n_lists] = values[position]
-        n_lists += start >= 0 and 0 < count <= n_postings - start
-    while used % GROUP:
-        rows[used], row_values[used] = rows[0], 0
-        used += 1
-    keys = array_at(scratch[KEYS], scratch[TILE_ROOM], np.int32)
-    norms = array_at(segment[NORMS] + 4 * tile * tile_size, tile_size, np.int32)
+    size, room = tile_room(segment, tile), scratch[ROOM]
+    rows, row_values = array_at(scratch[ROWS], room, np.int64), array_at(scratch[ROW_VALUES], room, np.int32)
+    lists, list_values = array_at(scratch[LISTS], room, np.int64), array_at(scratch[VALUES], room, np.int32)
+    n_rows, n_lists = look_up(segment, tile, features, values, rows, row_values, lists, list_values)
     if segment[IS_NARROW]:
-        narrow = array_at(scratch[NARROW_SHARED], scratch[TILE_ROOM], np.uint16)
-        narrow_dense = array_at(segment[DENSE], n_tiles * n_rows * tile_size, np.uint16)
-        narrow_postings = array_at(segment[POSTINGS], segment[N_POSTINGS], np.uint32)
-        share_narrow(
-            rows, row_values, used, narrow_dense, starts, stops, list_values, n_lists, narrow_postings, narrow, size,
-            segment[SHIFT],
-        )  # fmt: skip
-        double_shift = np.int32(segment[SHIFT] + 1)
-        for place in range(size):
-            norm = norms[place]
-            keys[place] = _ABSENT if norm == _ABSENT else norm - (np.int32(narrow[place]) << double_shift)
-    else:
-        wide = array_at(scratch[WIDE_SHARED], scratch[TILE_ROOM], np.int32)
-        wide_dense = array_at(segment[DENSE], n_tiles * n_rows * tile_size, np.int32)
-        wide_postings = array_at(segment[POSTINGS], segment[N_POSTINGS], np.uint64)
-        share_wide(
-            rows, row_values, used, wide_dense, starts, stops, list_values, n_lists, wide_postings, wide, size
-        )  # fmt: skip
-        for place in range(size):
-            norm = norms[place]
-            keys[place] = _ABSENT if norm == _ABSENT else norm - np.int32(2) * wide[place]
-    for place in range(segment[N_DOCUMENTS] - tile * tile_size, size):
+        narrow_values = array_at(scratch[NARROW_VALUES], room, np.uint16)
+        narrow = array_at(scratch[NARROW_SHARED], PLACES, np.uint16)
+        narrow_rows(segment, row_values, n_rows, narrow_values)
+        narrow[:size] = 0
+        for start in range(0, size, segment[PIECE_SIZE]):
+            add_piece(segment, tile, start, scratch[ROWS], scratch[NARROW_VALUES], n_rows, scratch[NARROW_SHARED])
+        return narrow_keys(segment, tile, scratch, lists[:n_lists], list_values, narrow, features.size)
+    wide = array_at(scratch[WIDE_SHARED], PLACES, np.int32)
+    wide[:size] = 0
+    dense = segment[DENSE] + 4 * tile * segment[N_ROWS] * segment[TILE_SIZE]
+    add_wide_rows(dense, scratch[ROWS], scratch[ROW_VALUES], n_rows, scratch[WIDE_SHARED], size)
+    add_wide_lists(
+        segment[POSTINGS], segment[N_POSTINGS], lists[:n_lists], list_values, 0, 2**31, scratch[COPIED],
+        scratch[WIDE_SHARED],
+    )  # fmt: skip
+    keys, norms = _keys_and_norms(segment, tile, scratch)
+    for place in range(size):
+        keys[place] = _key(norms[place], wide[place])
+    _hide_rest(segment, tile, keys, size)
+    return size, 0
+
+
+@inner
+def add_piece(segment: Any, tile: Any, start: Any, rows: Any, values: Any, n_rows: Any, sums: Any) -> None:
+    """Add up dense rows of the piece of a narrow tile that begins at a place; rows, values and sums by address."""
+    dense = segment[DENSE] + 2 * segment[N_ROWS] * (tile * segment[TILE_SIZE] + start)
+    size = min(segment[PIECE_SIZE], tile_room(segment, tile) - start)
+    add_narrow_rows(dense, rows, values, n_rows, sums + 2 * start, size)
+
+
+@inner
+def narrow_rows(segment: Any, row_values: Any, n_rows: Any, narrow_values: Any) -> None:
+    """Drop the last bits of a query's values; what exceeds every document's value may be cut to the largest."""
+    for number in range(n_rows):
+        narrow_values[number] = np.uint16(min(row_values[number] >> segment[SHIFT], 65535))
+
+
+@inner
+def narrow_keys(
+    segment: Any, tile: Any, scratch: Any, lists: Any, list_values: Any, shared: Any, n_features: Any
+) -> Any:
+    """Add what postings share to the sums of a narrow tile's dense rows, and write the keys; return as `tile_keys`."""
+    add_narrow_lists(
+        segment[POSTINGS], segment[N_POSTINGS], lists, list_values, segment[SHIFT], 65535, scratch[COPIED],
+        shared.ctypes.data,
+    )  # fmt: skip
+    keys, norms = _keys_and_norms(segment, tile, scratch)
+    size, shift = tile_room(segment, tile), np.int32(segment[SHIFT])
+    for place in range(size):
+        keys[place] = _key(norms[place], np.int32(shared[place]) << shift)
+    _hide_rest(segment, tile, keys, size)
+    return size, n_features << (segment[SHIFT] + 1)
+
+
+@inner
+def tile_room(segment: Any, tile: Any) -> Any:
+    """Return how many places of a tile are looked at: its documents, and what fills up the last 64."""
+    left = segment[N_DOCUMENTS] - tile * segment[TILE_SIZE]
+    return min(segment[TILE_SIZE], ((left + 63) // 64) * 64)
+
+
+@inner
+def _keys_and_norms(segment: Any, tile: Any, scratch: Any) -> Any:
+    """View the keys in scratch and the norms of a tile."""
+    norms = array_at(segment[NORMS] + 4 * tile * segment[TILE_SIZE], segment[TILE_SIZE], np.int32)
+    return array_at(scratch[KEYS], scratch[TILE_ROOM], np.int32), norms
+
+
+@inner
+def _key(norm: Any, shared: Any) -> Any:
+    """Subtract what is shared, but not from what stands for a document that is no neighbour."""
+    return _ABSENT if norm == _ABSENT else np.int32(norm - np.int32(2) * shared)
+
+
+@inner
+def _hide_rest(segment: Any, tile: Any, keys: Any, size: Any) -> None:
+    """Make sure that what fills up the last 64 places is no neighbour, whatever a damaged file says."""
+    for place in range(segment[N_DOCUMENTS] - tile * segment[TILE_SIZE], size):
         keys[place] = _ABSENT
-    return size
+
+
+@inner
+def look_up(
+    segment: Any, tile: Any, features: Any, values: Any, rows: Any, row_values: Any, lists: Any, list_values: Any
+) -> Any:
+    """Find a query's dense rows and lists of postings in a tile, and write them down; return how many.
+
+    The number of rows is a multiple of GROUP, filled up with rows of value 0. What a damaged file places outside its
+    own arrays is left out.
+    """
+    piece, n_tiles, n_rows = segment[PIECE_SIZE], segment[N_TILES], segment[N_ROWS]
+    directory = array_at(segment[DIRECTORY], segment[N_DIRECTORY], np.int64)
+    used, n_lists = np.uint64(0), np.uint64(0)
+    n_postings = segment[N_POSTINGS]
+    for position in range(features.size):
+        entry = directory[np.uint64(features[position]) * np.uint64(n_tiles) + np.uint64(tile)]
+        rows[used] = ~entry * piece
+        row_values[used] = values[position]
+        used += np.uint64(0 <= ~entry < n_rows)
+        lists[n_lists] = entry
+        list_values[n_lists] = values[position]
+        count = entry & _COUNT
+        n_lists += np.uint64((entry >= 0) & (count > 0) & (count <= n_postings - (entry >> COUNT_BITS)))
+    while used % np.uint64(GROUP):
+        rows[used], row_values[used] = rows[0], 0
+        used += np.uint64(1)
+    return np.int64(used), np.int64(n_lists)
 
 
 @inner
@@ -169,14 +252,17 @@ def spread_query(scratch: Any, n_features: Any, features: Any, values: Any, is_t
 
 @inner
 def exact_distance(metric: Any, segment: Any, scratch: Any, document: Any, norm: Any) -> Any:
-    """Embed a document from its words and compare it with the query in scratch, in units.
+    """Compare a document, embedded already or from its words, with the query in scratch, in units.
 
     A document that a damaged file places outside its own arrays has no words.
     """
-    factors, bounds, features, lengths = metric_views(metric)
+    if segment[N_EMBEDDED] > 0:
+        return _embedded_distance(segment, scratch, document, norm)
     sums = array_at(scratch[SUMS], metric[N_FEATURES], np.int64)
-    masses = array_at(scratch[MASSES], metric[N_WORDS], np.int64)
+    word_masses = array_at(scratch[WORD_MASSES], metric[N_WORDS], np.int64)
+    unsorted = array_at(scratch[SUMS], 0, np.uint64)
     touched = array_at(scratch[TOUCHED], scratch[ROOM], np.int32)
+    amounts = array_at(scratch[AMOUNTS], scratch[ROOM], np.float64)
     query = array_at(scratch[QUERY], metric[N_FEATURES], np.int32)
     weights = array_at(scratch[WEIGHTS], metric[N_WORDS], np.float64)
     document_bounds = array_at(segment[DOCUMENT_BOUNDS], segment[N_DOCUMENTS] + 1, np.int64)
@@ -191,14 +277,23 @@ def exact_distance(metric: Any, segment: Any, scratch: Any, document: Any, norm:
         double = array_at(segment[DOUBLE_WEIGHTS], segment[N_WEIGHTS], np.float64)
         for entry in range(count):
             weights[entry] = double[start + entry]
-    n_touched = spread_document(
-        words, weights, start, 0, count, metric[N_WORDS], metric[N_COMPONENTS],
-        factors, bounds, features, masses, sums, touched,
-    )  # fmt: skip
+    n_touched = spread_document(metric, words, weights, start, 0, count, word_masses, sums, unsorted, touched, amounts)
     distance = norm
     for position in range(n_touched):
-        feature = touched[position]
-        value = np.int64(np.rint(sums[feature] * lengths[feature]))
-        sums[feature] = 0
-        distance += value - 2 * min(value, np.int64(query[feature]))
+        value = np.int64(np.rint(amounts[position]))
+        distance += value - 2 * min(value, np.int64(query[touched[position]]))
     return distance
+
+
+@inner
+def _embedded_distance(segment: Any, scratch: Any, document: Any, norm: Any) -> Any:
+    """Compare an embedded document with the query in scratch."""
+    bounds = array_at(segment[EMBEDDED_BOUNDS], segment[N_DOCUMENTS] + 1, np.int64)
+    entries = array_at(segment[EMBEDDED], segment[N_EMBEDDED], np.int64)
+    query = array_at(scratch[QUERY], scratch[ROOM], np.int32)
+    shared = np.int64(0)
+    for position in range(np.uint64(bounds[document]), np.uint64(bounds[document + 1])):
+        entry = entries[position]
+        shared += min(query[np.uint64(entry) >> np.uint64(32)], np.int32(entry))
+    norms = array_at(segment[NORMS], segment[N_DOCUMENTS], np.int32)
+    return norm + norms[document] - 2 * shared

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treewass.search.kernels.compiling import compiled
-from treewass.search.kernels.embedding import metric_views, spread_document
-from treewass.search.layout import N_COMPONENTS, N_FEATURES, N_WORDS
+from treewass.search.kernels.embedding import spread_document
+from treewass.search.layout import N_FEATURES, N_WORDS
 
 __all__ = ["count_entries", "fill"]
 
@@ -28,24 +28,22 @@ def count_entries(
 
     Returns -1, or a row whose total overflows.
     """
-    factors, bounds, features, lengths = metric_views(metric)
-    masses = np.empty(metric[N_WORDS], np.int64)
-    sums = np.zeros(metric[N_FEATURES], np.int64)
-    touched = np.empty(metric[N_FEATURES] + 1, np.int32)
+    word_masses, sums = np.empty(metric[N_WORDS], np.int64), np.zeros(metric[N_FEATURES], np.int64)
+    touched, amounts = np.empty(metric[N_FEATURES] + 1, np.int32), np.empty(metric[N_FEATURES] + 1, np.float64)
+    unsorted = np.empty(0, np.uint64)
     n_tiles = counts.size // max(metric[N_FEATURES], 1)
     for row in range(indptr.size - 1):
         start = indptr[row]
+        count = indptr[row + 1] - start
         n_touched = spread_document(
-            words, weights, start, start, indptr[row + 1] - start, metric[N_WORDS], metric[N_COMPONENTS],
-            factors, bounds, features, masses, sums, touched,
-        )  # fmt: skip
+            metric, words, weights, start, start, count, word_masses, sums, unsorted, touched, amounts
+        )
         if n_touched < 0:
             return row
         norm = np.int64(0)
         for position in range(n_touched):
             feature = touched[position]
-            value = np.int64(np.rint(sums[feature] * lengths[feature]))
-            sums[feature] = 0
+            value = np.int64(np.rint(amounts[position]))
             norm += value
             counts[feature * n_tiles + row // tile] += value > 0
         norms[row] = norm if n_touched else -1
@@ -70,27 +68,25 @@ def fill(
 
     What stands in `directory` moves along the postings as they are written.
     """
-    factors, bounds, features, lengths = metric_views(metric)
-    masses = np.empty(metric[N_WORDS], np.int64)
-    sums = np.zeros(metric[N_FEATURES], np.int64)
-    touched = np.empty(metric[N_FEATURES] + 1, np.int32)
-    n_tiles = dense.shape[0]
+    word_masses, sums = np.empty(metric[N_WORDS], np.int64), np.zeros(metric[N_FEATURES], np.int64)
+    touched, amounts = np.empty(metric[N_FEATURES] + 1, np.int32), np.empty(metric[N_FEATURES] + 1, np.float64)
+    unsorted = np.empty(0, np.uint64)
+    n_tiles, _, _, piece = dense.shape
     for document in range(indptr.size - 1):
         start = indptr[document]
+        count = indptr[document + 1] - start
         n_touched = spread_document(
-            words, weights, start, start, indptr[document + 1] - start, metric[N_WORDS], metric[N_COMPONENTS],
-            factors, bounds, features, masses, sums, touched,
-        )  # fmt: skip
+            metric, words, weights, start, start, count, word_masses, sums, unsorted, touched, amounts
+        )
         number, place = document // tile, document % tile
         for position in range(n_touched):
             feature = touched[position]
-            value = np.int64(np.rint(sums[feature] * lengths[feature]))
-            sums[feature] = 0
+            value = np.int64(np.rint(amounts[position]))
             if value == 0:
                 continue
             entry = directory[feature * n_tiles + number]
             if entry < 0:
-                dense[number, ~entry, place] = value >> shift
+                dense[number, place // piece, ~entry, place % piece] = value >> shift
             else:
                 postings[entry >> count_bits] = (place << bits) | (value >> shift)
                 directory[feature * n_tiles + number] = entry + (1 << count_bits)
