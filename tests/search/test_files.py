@@ -13,6 +13,7 @@ from treewass import TreeIndex
 from treewass.documents.synthetic import make_documents
 from treewass.saving import manifest_hash
 from treewass.search import files
+from treewass.search.contents import documents_of
 
 WAYS = [{"mmap": True}, {"mmap": True, "verify": True}, {"mmap": False}]
 
@@ -149,11 +150,32 @@ def change_manifest(folder, **changes):
     (folder / "manifest.json").write_text(json.dumps(manifest))
 
 
+def test_an_index_of_version_1_is_read(index, tmp_path, monkeypatch):
+    """In version 1 dense rows had no pieces: (tiles, rows, tile)."""
+    if any(segment.dense.shape[1] > 1 for segment in index._snapshot.segments):
+        pieces = [segment.dense for segment in index._snapshot.segments]
+        joined = [np.ascontiguousarray(d.transpose(0, 2, 1, 3)).reshape(len(d), d.shape[2], -1) for d in pieces]
+    else:
+        joined = [segment.dense[:, 0] for segment in index._snapshot.segments]
+    for segment, dense in zip(index._snapshot.segments, joined, strict=True):
+        vars(segment)["dense"] = dense
+    monkeypatch.setattr(files, "_VERSION", 1)
+    files.save_index(tmp_path / "old", index.metric, index._snapshot)
+    monkeypatch.setattr(files, "_VERSION", 2)
+    for way in WAYS:
+        old = TreeIndex.load(tmp_path / "old", **way)
+        for segment, dense in zip(old._snapshot.segments, joined, strict=True):
+            assert segment.dense.shape == (dense.shape[0], 1, *dense.shape[1:])
+        again = TreeIndex(index.metric)
+        again.add(documents_of(old), ids=old.ids)
+        assert np.array_equal(old.search(queries(), 7)[1], again.search(queries(), 7)[1])
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"version": 1}, "version 2, got version 1"),
-        ({"version": 3}, "version 2, got version 3"),
+        ({"version": 0}, "version 1 or 2, got version 0"),
+        ({"version": 3}, "version 1 or 2, got version 3"),
         ({"format": "treewass model"}, "describes something else"),
         ({"next_id": 5}, "unique ids below 5"),
         ({"fraction_bits": 60}, "fraction_bits between"),

@@ -23,7 +23,7 @@ from treewass.trees.tree import Tree
 
 __all__ = ["load_index", "save_index"]
 
-_FORMAT, _VERSION = "treewass index", 2
+_FORMAT, _VERSION = "treewass index", 2  # in version 1 every tile was one piece
 _MANIFEST = "manifest.json"
 _TREE_ARRAYS = ("parents", "edge_lengths", "word_nodes", "leaf_lengths")
 _FILE_NAME = re.compile(r"[0-9a-f]{32}\.safetensors")
@@ -142,7 +142,8 @@ def _load(path: Path, manifest: dict[str, Any], mmap: bool, verify: bool) -> tup
             check_file(path / name, described["bytes"], described["sha256"] if verify or is_metric else None)
         metric = _metric_of(read_tensors(path / manifest["metric"], mmap=False), manifest["fraction_bits"])
         segments = [
-            _load_segment(path / entry["file"], entry["shift"], metric, mmap, verify) for entry in manifest["segments"]
+            _load_segment(path / entry["file"], entry["shift"], metric, mmap, verify, manifest["version"])
+            for entry in manifest["segments"]
         ]
         snapshot = Snapshot(tuple(segments), manifest["next_id"])
     except FileNotFoundError:
@@ -157,10 +158,12 @@ def _load(path: Path, manifest: dict[str, Any], mmap: bool, verify: bool) -> tup
     return metric, snapshot
 
 
-def _load_segment(path: Path, shift: int, metric: TreeMetric, mmap: bool, verify: bool) -> Segment:
+def _load_segment(path: Path, shift: int, metric: TreeMetric, mmap: bool, verify: bool, version: int) -> Segment:
     arrays = read_tensors(path, mmap=mmap)
     if set(arrays) != set(_SEGMENT_ARRAYS):
         raise ValueError(f"Expected the arrays {', '.join(_SEGMENT_ARRAYS)} in {path.name}, got {', '.join(arrays)}.")
+    if version == 1:
+        arrays["dense"] = arrays["dense"][:, None]
     segment = Segment(**arrays, shift=shift, n_words=metric.n_words)
     check_shapes(segment, metric, path.name)
     if verify:
@@ -209,9 +212,9 @@ def _own_manifest(folder: Path) -> dict[str, Any]:
 def _read_manifest(folder: Path) -> dict[str, Any]:
     """Read the manifest, refusing another format, another version, and damage."""
     manifest = _own_manifest(folder)
-    if manifest.get("version") != _VERSION:
+    if manifest.get("version") not in (1, _VERSION):
         raise ValueError(
-            f"Expected an index of version {_VERSION}, got version {manifest.get('version')!r} in {folder}. "
+            f"Expected an index of version 1 or {_VERSION}, got version {manifest.get('version')!r} in {folder}. "
             "Build it anew with this version of treewass."
         )
     if manifest.get("sha256") != manifest_hash(manifest):
