@@ -1,4 +1,4 @@
-"""Search, and see why: the nearest documents of a text, and the words that make them near.
+"""Search, and see why: documents for typed words, the nearest documents of a text, and what makes them near.
 
 Every distance is the cost of moving the words of one document onto those of the other, along the tree.
 """
@@ -11,7 +11,9 @@ corpus = load_docstrings()
 model = DocumentModel().fit(corpus.texts, corpus.labels, titles=corpus.titles)
 
 query = "remove noise from an image with a smoothing filter"
-for neighbor in model.search(query, k=5):
+for hit in model.search(query, k=5):
+    print(f"{hit.score:7.3f}  {hit.label:8}  {hit.title}  (without: {', '.join(hit.missing) or 'nothing'})")
+for neighbor in model.similar(id=hit.id, k=5):
     print(f"{neighbor.distance:7.3f}  {neighbor.label:8}  {neighbor.title}")
 
 explanation = model.explain(query, "fit a smoothing spline to noisy data")

@@ -6,7 +6,7 @@ from hypothesis.extra import numpy as hnp
 
 from treewass import Tree, TreeMetric
 
-lengths = st.floats(0, 10, allow_nan=False, width=32)
+lengths = st.just(0.0) | st.floats(0.0078125, 10, allow_nan=False, width=32)
 positive = st.floats(0.0078125, 100, allow_nan=False, width=32)
 
 

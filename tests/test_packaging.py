@@ -19,13 +19,6 @@ import treewass
 
 ROOT = Path(__file__).resolve().parents[1]
 MEGABYTE = 1_000_000
-NOT_IN_REFERENCE = {
-    "treewass.bench",
-    "treewass.bench.data",
-    "treewass.bench.results",
-    "treewass.commands",
-    "treewass.search.kernels",
-}  # no interfaces
 
 
 def run(*command: str | Path, cwd: Path) -> str:
@@ -53,40 +46,34 @@ def test_changelog_has_an_unreleased_section():
 
 def test_extras_are_those_of_the_design():
     extras = metadata.metadata("treewass").get_all("Provides-Extra")
-    assert sorted(extras) == ["bench", "dev", "ot", "plot", "serve", "train"]
+    assert sorted(extras) == ["dev", "ot", "plot", "serve", "stem", "stores", "train", "vectors"]
 
 
 def test_extras_named_in_texts_and_messages_exist():
     pages = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "guide").rglob("*.md")]
-    sources = (ROOT / "src").rglob("*.py")
+    sources = [*(ROOT / "src").rglob("*.py"), *(ROOT / "benchmarks").rglob("*.py")]
     named = {
         extra.strip()
         for path in [*pages, *sources]
         for group in re.findall(r"treewass\[([\w, -]+)\]", path.read_text("utf-8"))
         for extra in group.split(",")
     }
-    asked_for = {
-        extra
-        for path in (ROOT / "src").rglob("*.py")
-        for extra in re.findall(r'\bextra="(\w+)"', path.read_text("utf-8"))
-    }
+    asked_for = {extra for path in sources for extra in re.findall(r'\bextra="(\w+)"', path.read_text("utf-8"))}
     assert named | asked_for, "no text names an extra: this test looks in the wrong places"
     assert named | asked_for <= set(metadata.metadata("treewass").get_all("Provides-Extra"))
 
 
 def test_reference_lists_every_public_package():
-    packages = {
-        ".".join(path.parent.relative_to(ROOT / "src").parts) for path in (ROOT / "src").rglob("__init__.py")
-    } - NOT_IN_REFERENCE
+    packages = {".".join(path.parent.relative_to(ROOT / "src").parts) for path in (ROOT / "src").rglob("__init__.pyi")}
     listed = re.findall(r"^   (treewass[\w.]*)$", (ROOT / "docs" / "api.md").read_text("utf-8"), re.MULTILINE)
     assert packages <= set(listed)
-    for package in packages:
+    for package in listed:
         module = import_module(package)
         assert all(hasattr(module, name) for name in module.__all__), package
 
 
 def test_every_requirement_is_pinned():
-    """Of the core and of every extra."""
+    """Of the core, of every extra, and of the benchmarks."""
     pinned = {
         re.sub(r"[-_.]+", "-", line.split("==")[0]).lower()
         for line in (ROOT / "constraints.txt").read_text("utf-8").splitlines()
@@ -94,9 +81,24 @@ def test_every_requirement_is_pinned():
     }
     required = {
         re.sub(r"[-_.]+", "-", re.match(r"[\w.-]+", requirement)[0]).lower()
-        for requirement in metadata.requires("treewass")
+        for project in ("treewass", "treewass-bench")
+        for requirement in metadata.requires(project)
     } - {"treewass"}
     assert required <= pinned
+
+
+@pytest.mark.slow
+def test_the_lock_file_has_a_hash_for_every_pin():
+    """But for torch, whose builds differ by device. After a change of constraints.txt: make lock."""
+    pins = re.findall(r"^([\w.-]+==\S+)", (ROOT / "constraints.txt").read_text("utf-8"), re.MULTILINE)
+    locked = re.findall(
+        r"^([\w.-]+==\S+)(?: ; [^\n]*)? \\\n    --hash", (ROOT / "requirements.lock").read_text("utf-8"), re.MULTILINE
+    )
+    names = [
+        {re.sub(r"[-_.]+", "-", name.split("==")[0]).lower() + name[name.index("==") :] for name in found}
+        for found in (pins, locked)
+    ]
+    assert names[1] == {pin for pin in names[0] if not pin.startswith("torch==")}
 
 
 def test_the_service_asks_for_the_uvicorn_that_it_is_tested_with():
@@ -123,11 +125,13 @@ def test_archives_hold_what_they_should(archives):
     assert "treewass/py.typed" in names
     information = f"treewass-{treewass.__version__}.dist-info"
     assert {name.split("/")[0] for name in names} == {"treewass", information}
+    assert not [name for name in names if "bench" in name or "/tests/" in name]
     assert f"{information}/licenses/LICENSE" in names
     assert not [name for name in names if name.endswith((".pyc", ".nbi", ".nbc", ".gz", ".npz"))]
     with tarfile.open(source) as archive:
         members = {member.split("/", 1)[-1] for member in archive.getnames()}
     assert {"tests/test_packaging.py", "docs/conf.py", "Makefile", "constraints.txt", "LICENSE"} <= members
+    assert {"benchmarks/pyproject.toml", "benchmarks/treewass_bench/commands.py"} <= members
     assert not [member for member in members if member.startswith(("docs/_build", ".venv"))]
 
 
@@ -140,4 +144,5 @@ def test_wheel_runs_the_demo_in_an_empty_environment(archives, tmp_path):
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     assert run(programs / "treewass", "--version", cwd=elsewhere).strip() == f"treewass {treewass.__version__}"
+    assert "bench" not in run(programs / "treewass", "--help", cwd=elsewhere)
     assert "error" in run(programs / "treewass", "demo", cwd=elsewhere)

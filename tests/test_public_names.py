@@ -9,9 +9,11 @@ import pytest
 
 import treewass
 
+ROOT = Path(treewass.__file__).parent
 PACKAGES = ["treewass"] + [
     f"treewass.{module.name}" for module in pkgutil.iter_modules(treewass.__path__) if module.ispkg
 ]
+STUBBED = [".".join(["treewass", *path.parent.relative_to(ROOT).parts]) for path in sorted(ROOT.rglob("__init__.pyi"))]
 HEAVY = ("numpy", "scipy", "sklearn", "numba", "torch", "matplotlib", "plotly", "rich", "typer")
 
 
@@ -38,37 +40,48 @@ def test_trees_and_index_work_without_scikit_learn(name):
     assert not loaded & {"sklearn", "torch", "matplotlib", "plotly"}
 
 
-@pytest.mark.parametrize("package", PACKAGES)
+@pytest.mark.parametrize("package", STUBBED)
 def test_every_public_name_exists_and_is_documented(package):
     module = importlib.import_module(package)
     assert module.__doc__
-    for name in getattr(module, "__all__", []):
-        value = getattr(module, name)
-        assert value.__doc__, f"{package}.{name} has no docstring"
-    assert set(getattr(module, "__all__", [])) <= set(dir(module))
+    assert module.__all__
+    for name in module.__all__:
+        assert getattr(module, name).__doc__, f"{package}.{name} has no docstring"
+    assert set(module.__all__) <= set(dir(module))
 
 
-@pytest.mark.parametrize("package", PACKAGES)
-def test_names_for_type_checkers_are_the_public_names(package):
-    source = ast.parse(Path(importlib.import_module(package).__file__).read_text("utf-8"))
-    typed = {
-        alias.name
-        for block in source.body
-        if isinstance(block, ast.If)
-        for statement in block.body
-        for alias in statement.names
-    }
-    assert typed == set(getattr(importlib.import_module(package), "__all__", []))
+@pytest.mark.parametrize("package", STUBBED)
+def test_stubs_name_what_is_public(package):
+    """Type checkers read the stub, and so does the package: each name is listed once."""
+    module = importlib.import_module(package)
+    stub = ast.parse(Path(module.__file__).with_suffix(".pyi").read_text("utf-8"))
+    imported = [alias for line in stub.body if isinstance(line, ast.ImportFrom) for alias in line.names]
+    assert all(alias.asname == alias.name for alias in imported)  # without which a checker takes it for private
+    names = [alias.name for alias in imported]
+    assert len(names) == len(set(names))
+    assert set(names) == set(module.__all__)
+
+
+def test_packages_without_a_stub_export_nothing():
+    for package in set(PACKAGES) - set(STUBBED):
+        assert not getattr(importlib.import_module(package), "__all__", []), package
 
 
 def test_subpackages_are_attributes_and_listed():
-    code = "import treewass; treewass.trees.star_tree(2); treewass.documents.Corpus"
-    assert "treewass.trees.shapes" in modules_after(code)
-    assert {"trees", "Tree", "__version__"} <= set(dir(treewass))
+    code = "import treewass; treewass.trees.star_tree(2); treewass.documents.Corpus; treewass.serve.Settings"
+    loaded = modules_after(code)
+    assert {"treewass.trees.shapes", "treewass.serve.service_settings"} <= loaded
+    assert {"trees", "serve", "votes", "Tree"} <= set(dir(treewass))
+    public = {package.removeprefix("treewass.") for package in STUBBED if package.count(".") == 1}
+    assert public <= set(treewass.__all__)
+
+
+def test_version_is_an_attribute():
+    assert treewass.__version__.count(".") >= 2
 
 
 def test_unknown_names_are_attribute_errors():
-    with pytest.raises(AttributeError, match="module 'treewass' has no attribute 'Forest'"):
+    with pytest.raises(AttributeError, match="Forest"):
         treewass.Forest  # noqa: B018
     with pytest.raises(ImportError, match="Forest"):
         from treewass import Forest  # noqa: F401

@@ -3,10 +3,11 @@ import pytest
 from sklearn.base import BaseEstimator, clone
 
 from treewass import EmptyDocumentWarning
-from treewass.classify import ComparedNeighbors, fallback_vote
+from treewass.classify import ComparedNeighbors
 from treewass.distances import flowtree, wmd, wmd_neighbors
 from treewass.documents import AlignedVectors, svd_vectors
 from treewass.documents.synthetic import make_documents
+from treewass.votes import fallback_vote
 
 COUNTS, LABELS = make_documents(60, n_words=40, words_per_document=6, random_state=0)
 VECTORS = np.random.RandomState(0).normal(size=(40, 3))
@@ -70,7 +71,7 @@ def test_documents_without_a_vector_get_the_prior_and_are_no_neighbours():
         ),
     ],
 )
-@pytest.mark.filterwarnings("ignore::treewass.exceptions.EmptyDocumentWarning")
+@pytest.mark.filterwarnings("ignore::treewass.documents.EmptyDocumentWarning")
 def test_bad_parameters_are_refused(settings, message):
     with pytest.raises(ValueError, match=message):
         ComparedNeighbors(**{"distance": flowtree, "word_vectors": VECTORS} | settings).fit(COUNTS, LABELS)

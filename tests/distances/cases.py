@@ -6,6 +6,7 @@ from hypothesis.extra import numpy as hnp
 from scipy.spatial.distance import cdist
 
 from tests.strategies import documents
+from treewass.distances.document_pairs import fill_costs
 
 coordinates = st.integers(-3, 3).map(float)  # few values, so that vectors repeat and costs tie
 
@@ -83,3 +84,10 @@ def feasible_cost(x, y, costs):
         y[target] -= part
         source, target = (source + 1, target) if x[source] <= y[target] else (source, target + 1)
     return total
+
+
+def costs_between(points, others, squared=False):
+    """Compute the ground costs between points."""
+    found = np.empty((len(points), len(others)))
+    fill_costs(points, np.ascontiguousarray(others.T), squared, found)
+    return found

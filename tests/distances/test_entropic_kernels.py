@@ -4,18 +4,17 @@ from hypothesis import given
 
 from tests.distances.cases import comparisons, topics
 from treewass.distances import wmd
+from treewass.distances.document_pairs import csr_arrays, pair_documents
 from treewass.distances.entropic_kernels import dual_bounds
-from treewass.distances.matrices import query_costs
-from treewass.distances.pairs import pair_documents
 
 
 def bounds_of(X, Y, vectors, squared, iterations=50):
     pairs = pair_documents(X, Y, vectors, caller="test")
     found = np.empty(pairs.shape)
-    right = pairs.right
+    right = csr_arrays(pairs.right)
     for row in range(len(found)):
-        table, masses = query_costs(pairs, row, squared), pairs.of_left(row)[1]
-        dual_bounds(table, masses, right.indptr, right.indices, right.data, 0.02, iterations, found[row])
+        query = pairs.query(row, squared)
+        dual_bounds(query.costs, query.masses, right, 0.02, iterations, found[row])
     return found
 
 

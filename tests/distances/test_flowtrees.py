@@ -95,7 +95,7 @@ def test_one_word_and_equal_words():
 
 
 def test_wrong_numbers_of_rows_and_words_are_refused():
-    with pytest.raises(ValueError, match=r"x to be one document.*got 2 rows"):
+    with pytest.raises(ValueError, match=r"first to be one document.*got 2 rows"):
         flowtree_flows([[1, 0], [0, 1]], [[1, 0]], word_vectors=[[0.0], [1.0]])
     with pytest.raises(ValueError, match=r"tree over 2 words.*got 3"):
         flowtree([[1, 0]], word_vectors=[[0.0], [1.0]], tree=quadtree([[0.0], [1.0], [2.0]]))
@@ -104,7 +104,7 @@ def test_wrong_numbers_of_rows_and_words_are_refused():
 def test_stored_parts_are_resumed_and_those_of_other_work_refused(tmp_path, capsys, monkeypatch):
     X, _, vectors = topics(n_documents=40)
     expected = flowtree(X, word_vectors=vectors)
-    assert np.array_equal(flowtree(X, word_vectors=vectors, store=tmp_path, verbose=True), expected)
+    assert np.array_equal(flowtree(X, word_vectors=vectors, checkpoint=tmp_path, verbose=True), expected)
     assert "flowtree, documents" in capsys.readouterr().err
     parts = sorted(tmp_path.glob("*.safetensors"))
     assert len(parts) == 3
@@ -117,10 +117,10 @@ def test_stored_parts_are_resumed_and_those_of_other_work_refused(tmp_path, caps
 
     compute = flowtrees._costs_of_rows
     monkeypatch.setattr(flowtrees, "_costs_of_rows", watched)
-    assert np.array_equal(flowtree(X, word_vectors=vectors, store=tmp_path, n_jobs=2), expected)
+    assert np.array_equal(flowtree(X, word_vectors=vectors, checkpoint=tmp_path, n_jobs=2), expected)
     assert computed == [(16, 32)]
     with pytest.raises(ValueError, match="parts of the same work"):
-        flowtree(X, X, word_vectors=vectors, store=tmp_path)
+        flowtree(X, X, word_vectors=vectors, checkpoint=tmp_path)
 
 
 def test_long_row_numbers_of_sparse_documents_are_accepted():

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import ot
 import pytest
@@ -14,7 +16,7 @@ from treewass.distances.swmd_loss import (
 )
 from treewass.documents.histograms import check_counts
 
-EXACT = TransportSettings(regularisation=0.2, tolerance=1e-13, max_iterations=100_000)
+EXACT = TransportSettings(regularization=0.2, tolerance=1e-13, max_iter=100_000)
 STEP = 1e-6
 
 
@@ -64,7 +66,7 @@ def test_gradient_equals_finite_differences(documents, metric, name):
 
 @pytest.mark.parametrize("name", ["linear_map", "log_weights"])
 def test_gradient_approaches_that_of_exact_transport(name):
-    """With a tight regularisation it is the derivative of POT's linear programs."""
+    """With a tight regularization it is the derivative of POT's linear programs."""
     random_state = np.random.RandomState(3)
     documents = LabelledDocuments(check_counts(random_state.rand(6, 5)), np.arange(6) % 2, random_state.randn(5, 3))
     metric = SwmdMetric(random_state.randn(2, 3), random_state.randn(5) / 3)
@@ -79,7 +81,7 @@ def test_gradient_approaches_that_of_exact_transport(name):
         ]
         return mean_loss(np.array(rows), same)
 
-    tight = TransportSettings(regularisation=1e-3, tolerance=1e-9, max_iterations=1_000_000)
+    tight = TransportSettings(regularization=1e-3, tolerance=1e-9, max_iter=1_000_000)
     value, gradient = batch_gradient(documents, metric, batch, neighbors, tight)
     assert value == pytest.approx(loss(metric), abs=0.01)
     np.testing.assert_allclose(getattr(gradient, name), differences(loss, metric, name), atol=0.01)
@@ -101,7 +103,7 @@ def test_distances_are_those_of_pot(documents, metric):
 
 def test_extreme_scales_stay_finite(documents):
     metric = SwmdMetric(1e4 * np.eye(4), np.linspace(-4, 2, 25))
-    settings = TransportSettings(regularisation=1e-3, tolerance=0.01, max_iterations=50)
+    settings = TransportSettings(regularization=1e-3, tolerance=0.01, max_iter=50)
     neighbors = nearest_centroids(documents, metric, np.arange(3), np.arange(18), 5)
     loss, gradient = batch_gradient(documents, metric, np.arange(3), neighbors, settings)
     assert np.isfinite(loss)
@@ -110,10 +112,10 @@ def test_extreme_scales_stay_finite(documents):
 
 
 def test_gradient_does_not_depend_on_threads(documents, metric):
-    settings = TransportSettings(regularisation=0.5, tolerance=0.01, max_iterations=100)
+    settings = TransportSettings(regularization=0.5, tolerance=0.01, max_iter=100)
     neighbors = nearest_centroids(documents, metric, np.arange(18), np.arange(18), 6)
     alone = batch_gradient(documents, metric, np.arange(18), neighbors, settings)
-    both = batch_gradient(documents, metric, np.arange(18), neighbors, settings, n_jobs=3)
+    both = batch_gradient(documents, metric, np.arange(18), neighbors, replace(settings, n_jobs=3))
     assert alone[0] == both[0]
     assert np.array_equal(alone[1].linear_map, both[1].linear_map)
     assert np.array_equal(alone[1].log_weights, both[1].log_weights)

@@ -119,9 +119,9 @@ def test_result_does_not_depend_on_threads():
 @pytest.mark.parametrize(
     ("price", "error", "message"),
     [
-        (-1.0, ValueError, "creation to be finite and non-negative, got -1.0"),
+        (-1.0, ValueError, "finite non-negative creation, got -1.0"),
         (np.inf, ValueError, "finite"),
-        ([1.0, 2.0, 3.0], ValueError, r"array of shape \(2,\), got shape \(3,\)"),
+        ([1.0, 2.0, 3.0], ValueError, r"creation of shape \(2,\), got shape \(3,\)"),
         ("dear", TypeError, "real numbers"),
     ],
 )

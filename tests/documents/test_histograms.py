@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from treewass.documents import to_histograms
-from treewass.documents.histograms import check_counts, empty_rows, warn_about_empty_rows
-from treewass.exceptions import EmptyDocumentWarning
+from treewass.documents.histograms import EmptyDocumentWarning, check_counts, empty_rows, warn_about_empty_rows
 
 CONTAINERS = [
     np.array,

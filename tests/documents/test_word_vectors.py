@@ -1,66 +1,24 @@
-import gzip
-import io
 import pickle
-import warnings
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
+import scipy.sparse as sp
+from scipy.sparse import csr_array
+from threadpoolctl import threadpool_limits
 
-from treewass.documents import vector_formats
-from treewass.documents.word_vectors import AlignedVectors, WordVectors, read_word_vectors
-from treewass.exceptions import UncoveredWordsWarning
+from treewass.distances import act, centroid_distance, flowtree, rwmd, wmd
+from treewass.documents.synthetic import make_documents
+from treewass.documents.word_vectors import (
+    AlignedVectors,
+    UncoveredWordsWarning,
+    WordVectors,
+    check_vectors,
+    covered_histograms,
+    svd_vectors,
+)
 
 WORDS = ("the", "Köln", "naïve", "\x85", "\u2028", "\xa0", "猫", "5", "-")
 VECTORS = np.random.default_rng(0).normal(size=(len(WORDS), 7)).astype(np.float32)
-
-file_words = st.text(
-    st.characters(exclude_categories=["Cs", "Cc", "Zs"], exclude_characters="\ufeff"), min_size=1, max_size=6
-)
-finite_floats = st.floats(width=32, allow_nan=False, allow_infinity=False)
-
-
-@st.composite
-def vector_tables(draw):
-    words = draw(st.lists(file_words, min_size=1, max_size=8, unique=True))
-    shape = (len(words), draw(st.integers(2, 5)))
-    return tuple(words), draw(hnp.arrays(np.float32, shape, elements=finite_floats))
-
-
-def encode_rows(words, vectors):
-    rows = zip(words, np.asarray(vectors).tolist(), strict=True)
-    return "".join(f"{word} {' '.join(map(repr, vector))}\n" for word, vector in rows).encode()
-
-
-def encode_header(vectors):
-    return "{} {}\n".format(*np.shape(vectors)).encode()
-
-
-def encode_binary(words, vectors, after=b""):
-    rows = zip(words, np.asarray(vectors, dtype="<f4"), strict=True)
-    return encode_header(vectors) + b"".join(word.encode() + b" " + row.tobytes() + after for word, row in rows)
-
-
-def write(path, data):
-    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
-    return path
-
-
-def write_npz(path, **arrays):
-    np.savez(path, **arrays)
-    return path
-
-
-def write_format(folder, format, words, vectors, *, zipped=""):
-    """Write the vectors under a name that tells the format."""
-    if format == "npz":
-        return write_npz(folder / "vectors.npz", words=np.array(words, dtype=str), vectors=vectors)
-    if format == "binary":
-        return write(folder / f"vectors.bin{zipped}", encode_binary(words, vectors))
-    header = encode_header(vectors) if format == "word2vec" else b""
-    return write(folder / f"vectors.txt{zipped}", header + encode_rows(words, vectors))
 
 
 def assert_same(read, words, vectors):
@@ -181,248 +139,114 @@ class TestAlign:
             assert not record.covered.flags.writeable
 
 
-class TestReading:
-    @pytest.mark.parametrize("zipped", ["", ".gz"])
-    @pytest.mark.parametrize("format", ["word2vec", "glove", "binary"])
-    def test_every_streamed_format(self, tmp_path, format, zipped):
-        path = write_format(tmp_path, format, WORDS, VECTORS, zipped=zipped)
-        for given_format in (None, format):
-            read = read_word_vectors(str(path), format=given_format)
-            assert_same(read, WORDS, VECTORS)
-            assert not read.vectors.flags.writeable
-
-    @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, ">f4"])
-    @pytest.mark.parametrize("encode", [np.array, lambda words: np.array([word.encode() for word in words])])
-    def test_npz(self, tmp_path, dtype, encode):
-        path = write_npz(tmp_path / "vectors.npz", words=encode(WORDS), vectors=VECTORS.astype(dtype))
-        assert_same(read_word_vectors(path), WORDS, VECTORS.astype(dtype))
-
-    @pytest.mark.parametrize("format", ["word2vec", "glove", "binary", "npz"])
-    def test_only_the_vocabulary_is_kept(self, tmp_path, format):
-        path = write_format(tmp_path, format, WORDS, VECTORS)
-        read = read_word_vectors(path, vocabulary={"5", "absent", "the"})
-        assert_same(read, ("the", "5"), VECTORS[[0, 7]])
-
-    @pytest.mark.parametrize("format", ["word2vec", "glove", "binary", "npz"])
-    @pytest.mark.parametrize("vocabulary", [None, ["a", "b"]])
-    def test_the_first_of_repeated_words_wins(self, tmp_path, format, vocabulary):
-        vectors = np.arange(8, dtype=np.float32).reshape(4, 2)
-        path = write_format(tmp_path, format, ("a", "b", "a", "b"), vectors)
-        assert_same(read_word_vectors(path, vocabulary=vocabulary), ("a", "b"), vectors[:2])
-
-    @pytest.mark.parametrize("format", ["word2vec", "glove", "binary", "npz"])
-    def test_no_word_of_the_vocabulary(self, tmp_path, format):
-        path = write_format(tmp_path, format, WORDS, VECTORS)
-        with pytest.raises(ValueError, match=r"vectors\..*: None of the 1 words .*\('THE'\).*start with 'the', 'Köln'"):
-            read_word_vectors(path, vocabulary=["THE"])
-
-    @pytest.mark.parametrize("format", ["word2vec", "glove", "binary", "npz"])
-    def test_numbers_that_are_not_finite(self, tmp_path, format):
-        vectors = VECTORS.copy()
-        vectors[1, 2] = np.nan
-        path = write_format(tmp_path, format, WORDS, vectors)
-        with pytest.raises(ValueError, match=r"vectors\..*: Expected vectors that are finite.*: 'Köln'\."):
-            read_word_vectors(path)
-        assert_same(read_word_vectors(path, vocabulary=["the"]), ("the",), VECTORS[:1])
-
-    @pytest.mark.parametrize("format", ["glove", "npz"])
-    def test_numbers_too_large_for_float32(self, tmp_path, format):
-        path = write_format(tmp_path, format, ("a", "b"), np.array([[1.0, 2.0], [1e60, 0.0]]))
-        with pytest.raises(ValueError, match=r"finite in float32.*: 'b'"):
-            read_word_vectors(path)
-
-    @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
-    @given(table=vector_tables(), format=st.sampled_from(["word2vec", "glove", "binary", "npz"]))
-    def test_any_vectors_survive(self, tmp_path, table, format):
-        path = write_format(tmp_path, format, *table)
-        assert_same(read_word_vectors(path, format=format), *table)
-
-    @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
-    @given(table=vector_tables(), chunk=st.integers(1, 40), after=st.sampled_from([b"", b"\n"]))
-    def test_binary_in_chunks_of_any_size(self, tmp_path, table, chunk, after):
-        path = write(tmp_path / "vectors.bin", encode_binary(*table, after=after))
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(vector_formats, "_CHUNK_BYTES", chunk)
-            assert_same(read_word_vectors(path), *table)
+def test_an_array_covers_every_word():
+    vectors, covered = check_vectors(np.float32([[1, 2], [3, 4], [0, 0]]), caller="wmd")
+    assert vectors.dtype == np.float64
+    assert covered.tolist() == [True, True, True]
 
 
-class TestText:
-    def test_words_with_spaces(self, tmp_path):
-        words = ("the", ". . .", "at name@domain.com", "x")
-        path = write(tmp_path / "glove.txt", encode_rows(words, VECTORS[:4]))
-        assert_same(read_word_vectors(path), words, VECTORS[:4])
-
-    def test_tabs_blank_lines_trailing_spaces_and_byte_order_mark(self, tmp_path):
-        path = write(tmp_path / "v.vec", b"\xef\xbb\xbf2 2 \r\n\na\t1\t2 \r\nb 3  4\n\n")
-        assert_same(read_word_vectors(path), "ab", [[1, 2], [3, 4]])
-
-    def test_bytes_that_are_not_utf_8_are_replaced(self, tmp_path):
-        path = write(tmp_path / "v.txt", b"f\xfcr 1 2\nx 3 4\n")
-        assert read_word_vectors(path).words == ("f\ufffdr", "x")
-
-    def test_a_first_line_of_two_integers_is_a_header_unless_told_otherwise(self, tmp_path):
-        path = write(tmp_path / "v.txt", b"1 2\na 3 4\n")
-        assert read_word_vectors(path).words == ("a",)
-        with pytest.raises(ValueError, match="line 2: expected a word and 1 numbers, found 3 fields"):
-            read_word_vectors(path, format="glove")
-
-    @pytest.mark.parametrize("row", [b"b 1", b"b 1 2 3", b"b", b"1 2"])
-    @pytest.mark.parametrize(("header", "line"), [(b"", 3), (b"3 2\n", 4)])
-    @pytest.mark.parametrize("vocabulary", [None, ["c"]])
-    def test_a_wrong_number_of_columns(self, tmp_path, header, line, row, vocabulary):
-        path = write(tmp_path / "v.txt", header + b"a 1 2\n\n" + row + b"\nc 1 2\n")
-        with pytest.raises(
-            ValueError, match=rf"v\.txt: line {line}: expected a word and 2 numbers, found {len(row.split())} f"
-        ):
-            read_word_vectors(path, vocabulary=vocabulary)
-
-    def test_what_is_not_a_number(self, tmp_path):
-        path = write(tmp_path / "v.txt", b"a 1 2\nb 1 two\nc 3 4\n")
-        with pytest.raises(ValueError, match=r"v\.txt: line 2: expected a number, found 'two'"):
-            read_word_vectors(path)
-        assert read_word_vectors(path, vocabulary=["c"]).words == ("c",)
-
-    def test_prose_is_refused_whatever_the_vocabulary(self, tmp_path):
-        path = write(tmp_path / "v.txt", b"some other text\nof the same width\n")
-        with pytest.raises(ValueError, match="line 1: expected a number, found 'other'"):
-            read_word_vectors(path, vocabulary=["of"])
-
-    @pytest.mark.parametrize("n_words", [1, 3])
-    def test_a_header_that_counts_otherwise(self, tmp_path, n_words):
-        path = write(tmp_path / "v.txt", b"%d 2\na 1 2\nb 3 4\n" % n_words)
-        with pytest.raises(ValueError, match=rf"the header promises {n_words} words, but 2 follow"):
-            read_word_vectors(path)
-
-    @pytest.mark.parametrize("header", [b"a 1 2", b"2", b"2 0", b"2 2 2", b"-2 2"])
-    @pytest.mark.parametrize("format", ["word2vec", "binary"])
-    def test_no_header_where_there_must_be_one(self, tmp_path, header, format):
-        path = write(tmp_path / "v", header + b"\na 1 2\n")
-        with pytest.raises(ValueError, match=rf"line 1: expected a header of two numbers, .*found '{header.decode()}"):
-            read_word_vectors(path, format=format)
-
-    def test_a_binary_file_under_another_name(self, tmp_path):
-        path = write(tmp_path / "v.dat", encode_binary(WORDS, VECTORS))
-        with pytest.raises(ValueError, match=r"line \d+: .*format='binary'"):
-            read_word_vectors(path)
-        assert_same(read_word_vectors(path, format="binary"), WORDS, VECTORS)
+def test_aligned_vectors_say_which_words_are_covered():
+    aligned = AlignedVectors(np.zeros((3, 2)), [True, False, True], ("yeti",))
+    assert check_vectors(aligned, caller="wmd")[1].tolist() == [True, False, True]
 
 
-class TestBinary:
-    def test_bytes_that_are_not_utf_8_are_replaced(self, tmp_path):
-        path = write(tmp_path / "v.bin", b"1 1\nf\xfcr " + np.float32(1).tobytes())
-        assert read_word_vectors(path).words == ("f\ufffdr",)
-
-    def test_every_truncation_is_noticed(self, tmp_path):
-        data = encode_binary(("a", "bc"), VECTORS[:2, :3])
-        for n_bytes in range(4, len(data)):
-            number = 1 if n_bytes < 4 + 14 else 2
-            path = write(tmp_path / "v.bin", data[:n_bytes])
-            with pytest.raises(ValueError, match=f"promises 2 words of 3 dimensions, but word {number} has no end"):
-                read_word_vectors(path)
-
-    def test_more_words_than_the_header_promises(self, tmp_path):
-        data = encode_binary(("a", "b"), VECTORS[:2]).replace(b"2 7\n", b"1 7\n")
-        with pytest.raises(ValueError, match="promises 1 words, but more bytes follow word 1"):
-            read_word_vectors(write(tmp_path / "v.bin", data))
-
-    def test_a_file_without_spaces_is_given_up_early(self):
-        stream = io.BytesIO(b"2 7\n" + b"x" * 5_000_000)
-        with pytest.raises(ValueError, match="word 1 has no end"):
-            vector_formats._read_binary(stream, vector_formats.VectorSelection(None))
-        assert stream.tell() < 3_000_000
-
-    @pytest.mark.parametrize("header", [b"999999999999 7\n", b"2 999999999999\n"])
-    def test_an_absurd_header_allocates_nothing(self, tmp_path, header):
-        path = write(tmp_path / "v.bin", header + encode_binary(("a",), VECTORS[:1]).partition(b"\n")[2])
-        with pytest.raises(ValueError, match="has no end: the file is truncated, or the header is wrong"):
-            read_word_vectors(path)
+def test_vectors_in_an_order_of_their_own_are_refused():
+    with pytest.raises(TypeError, match=r"wmd .*align\(vocabulary\)"):
+        check_vectors(WordVectors(("a",), [[1.0]]), caller="wmd")
 
 
-class TestNpz:
-    def test_object_arrays_are_never_unpickled(self, tmp_path):
-        path = write_npz(tmp_path / "v.npz", words=np.array(["a", "b"], dtype=object), vectors=np.zeros((2, 3)))
-        with pytest.raises(ValueError, match=r"v\.npz: the array 'words' cannot be read .*allow_pickle.*dtype=str"):
-            read_word_vectors(path)
-
-    def test_missing_arrays_say_what_was_found(self, tmp_path):
-        path = write_npz(tmp_path / "v.npz", words=np.array(["a"]), embeddings=np.zeros((1, 3)))
-        with pytest.raises(ValueError, match="expected the arrays 'words' and 'vectors', found 'words', 'embeddings'"):
-            read_word_vectors(path)
-
-    @pytest.mark.parametrize(
-        ("words", "vectors", "message"),
-        [
-            (["a", "b"], np.zeros((3, 2)), r"for 2 words; got the shape \(3, 2\)"),
-            (["a", "b"], np.zeros(2), r"for 2 words; got the shape \(2,\)"),
-            ([], np.zeros((0, 2)), "for 0 words"),
-            ([1, 2], np.zeros((2, 2)), "expected 'words' to hold strings, found the dtype int64"),
-            (["a", "b"], np.zeros((2, 2), dtype=np.int32), "expected 'vectors' to hold floats, found the dtype int32"),
-        ],
-    )
-    def test_wrong_arrays(self, tmp_path, words, vectors, message):
-        words = np.array(words, dtype=None if words else str)
-        with pytest.raises(ValueError, match=rf"v\.npz: .*{message}"):
-            read_word_vectors(write_npz(tmp_path / "v.npz", words=words, vectors=vectors))
-
-    def test_what_is_not_an_npz_file(self, tmp_path):
-        path = write_format(tmp_path, "npz", WORDS, VECTORS)
-        whole = path.read_bytes()
-        for data in (b"", b"words", whole[:-30]):
-            path.write_bytes(data)
-            with pytest.raises(ValueError, match="expected an npz file"):
-                read_word_vectors(path)
-
-    def test_damaged_bytes(self, tmp_path):
-        path = write_format(tmp_path, "npz", WORDS, VECTORS)
-        data = path.read_bytes()
-        where = data.index(VECTORS.tobytes())
-        path.write_bytes(data[:where] + b"\xff\xff" + data[where + 2 :])
-        with pytest.raises(ValueError, match=r"the array 'vectors' cannot be read \(Bad CRC"):
-            read_word_vectors(path)
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_numbers_that_are_not_finite_are_refused_with_their_rows(bad):
+    with pytest.raises(ValueError, match=r"2 of 4 words \(rows 1, 3\).*align"):
+        check_vectors([[0.0], [bad], [1.0], [bad]], caller="wmd")
 
 
-class TestPaths:
-    def test_a_path_without_anything(self, tmp_path):
-        with pytest.raises(FileNotFoundError, match=r"There is no file .*nothing\.txt"):
-            read_word_vectors(tmp_path / "nothing.txt")
-
-    def test_a_folder(self, tmp_path):
-        with pytest.raises(ValueError, match="is a folder; pass the path of a file"):
-            read_word_vectors(tmp_path)
-
-    def test_an_unknown_format(self, tmp_path):
-        with pytest.raises(ValueError, match="one of word2vec, binary, glove, npz, got 'fasttext'"):
-            read_word_vectors(tmp_path, format="fasttext")
-
-    @pytest.mark.parametrize("name", ["v.txt", "v.bin", "v.txt.gz", "v.bin.gz"])
-    def test_an_empty_file(self, tmp_path, name):
-        with pytest.raises(ValueError, match=r"v\..*: .*found (none: the file is empty|an empty file)"):
-            read_word_vectors(write(tmp_path / name, b""))
-
-    @pytest.mark.parametrize("name", ["v.txt", "v.bin"])
-    def test_a_header_alone(self, tmp_path, name):
-        with pytest.raises(ValueError, match="expected word vectors, found none"):
-            read_word_vectors(write(tmp_path / name, b"0 5\n"))
-
-    def test_a_string_as_vocabulary(self, tmp_path):
-        path = write_format(tmp_path, "glove", WORDS, VECTORS)
-        with pytest.raises(TypeError, match="sequence of strings"):
-            read_word_vectors(path, vocabulary="the")
-
-    @pytest.mark.parametrize("format", ["glove", "binary"])
-    def test_a_truncated_gzip_file(self, tmp_path, format):
-        path = write_format(tmp_path, format, WORDS, VECTORS, zipped=".gz")
-        path.write_bytes(path.read_bytes()[:-12])
-        with pytest.raises(ValueError, match=r"vectors\..*\.gz: the gzip file is broken \(Compressed file ended"):
-            read_word_vectors(path)
+@pytest.mark.parametrize("huge", [1e150, -1e160, 1e300])
+def test_numbers_whose_squares_overflow_are_refused_with_their_rows(huge):
+    with pytest.raises(ValueError, match=r"larger ones for 1 of 3 words \(rows 1\)\. Scale them down"):
+        check_vectors([[0.0, 0.0], [0.0, huge], [1.0, 1.0]], caller="wmd")
 
 
-@pytest.mark.data
-def test_glove_vectors_of_the_text_sets(data_folder):
-    path = data_folder / "word_vectors.npz"
-    vectors = read_word_vectors(path)
-    assert (len(vectors), vectors.n_dimensions) == (85512, 100)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        aligned = read_word_vectors(path, vocabulary=["stock", "bank"]).align(["bank", "stock"])
-    np.testing.assert_array_equal(aligned.vectors[0], vectors.vectors[vectors.words.index("bank")])
+@pytest.mark.parametrize("cost", ["euclidean", "squared"])
+@pytest.mark.parametrize("distance", [wmd, rwmd, act, centroid_distance])
+def test_the_largest_vectors_have_finite_distances(distance, cost):
+    vectors = np.random.RandomState(0).choice([-1.0, 1.0], size=(6, 4)) * 1e150 / 2
+    X = np.random.RandomState(1).poisson(1.0, size=(5, 6)) + np.eye(5, 6)
+    assert np.isfinite(distance(X, word_vectors=vectors, cost=cost)).all()
+    assert np.isfinite(flowtree(X, word_vectors=vectors)).all()
+
+
+@pytest.mark.parametrize("shape", [(3,), (0, 2), (3, 0), (1, 2, 3)])
+def test_wrong_shapes_are_refused(shape):
+    with pytest.raises(ValueError, match="n_words, n_dimensions"):
+        check_vectors(np.zeros(shape), caller="wmd")
+
+
+def test_values_that_are_not_numbers_are_refused():
+    with pytest.raises(TypeError, match="real numbers"):
+        check_vectors([["a", "b"]], caller="wmd")
+
+
+def test_words_without_a_vector_are_left_out_before_normalising():
+    found = covered_histograms(csr_array([[1, 2, 5], [0, 4, 0]]), np.array([True, True, False]), caller="wmd")
+    np.testing.assert_allclose(found.toarray(), [[1 / 3, 2 / 3, 0], [0, 1, 0]])
+
+
+def test_float32_counts_are_normalised_in_float64():
+    counts = np.random.RandomState(0).rand(20, 50).astype(np.float32)
+    found = covered_histograms(counts, np.ones(50, bool), caller="wmd")
+    np.testing.assert_allclose(found.sum(axis=1), 1, rtol=0, atol=1e-15)
+
+
+def test_documents_without_any_vector_are_refused_with_their_rows():
+    with pytest.raises(ValueError, match=r"2 of the 3 rows of Y hold none \(rows 0, 2\)"):
+        covered_histograms([[0, 3], [1, 0], [0, 0]], np.array([True, False]), caller="wmd", name="Y")
+
+
+def test_texts_are_refused():
+    with pytest.raises(TypeError, match="CountVectorizer"):
+        covered_histograms(["a text"], np.ones(2, bool), caller="wmd")
+
+
+def test_vectors_have_the_angles_of_the_columns_and_length_one():
+    counts, _ = make_documents(40, n_words=15, words_per_document=8, random_state=0)
+    histograms = counts.toarray() / counts.toarray().sum(axis=1, keepdims=True)
+    columns = histograms / np.linalg.norm(histograms, axis=0)
+    vectors = svd_vectors(counts, n_dimensions=15).vectors
+    assert vectors @ vectors.T == pytest.approx(columns.T @ columns, abs=1e-5)
+    assert np.linalg.norm(svd_vectors(counts, n_dimensions=4).vectors, axis=1) == pytest.approx(np.ones(15), abs=1e-6)
+
+
+def test_dimensions_are_clipped_and_words_of_no_document_have_no_vector():
+    vectors = svd_vectors(sp.csr_array([[1, 2, 0, 1], [0, 1, 0, 0]]))
+    assert vectors.vectors.shape == (4, 2)
+    assert vectors.covered.tolist() == [True, True, False, True]
+    assert vectors.missing == ("2",)
+
+
+def test_words_that_the_approximation_leaves_out_have_no_vector():
+    """One dimension holds the first topic; of the second only rounding is left, which has no direction."""
+    counts = np.array([[1, 1, 0, 0]] * 9 + [[0, 0, 1, 2]])
+    vectors = svd_vectors(counts, n_dimensions=1)
+    assert vectors.covered.tolist() == [True, True, False, False]
+    assert not vectors.vectors[2:].any()
+    assert svd_vectors(counts, n_dimensions=2).covered.all()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_result_does_not_depend_on_threads(threads):
+    counts, _ = make_documents(300, n_words=400, words_per_document=20, random_state=0)
+    expected = svd_vectors(counts, n_dimensions=30).vectors
+    with threadpool_limits(limits=threads):
+        assert np.array_equal(svd_vectors(counts, n_dimensions=30).vectors, expected)
+
+
+@pytest.mark.parametrize("dimensions", [0, 1.5])
+def test_bad_dimensions_are_refused(dimensions):
+    with pytest.raises(ValueError, match="n_dimensions as an integer of at least 1"):
+        svd_vectors([[1, 2]], n_dimensions=dimensions)
+
+
+def test_only_empty_documents_are_refused():
+    with pytest.raises(ValueError, match="at least one document with a word"):
+        svd_vectors([[0, 0]])

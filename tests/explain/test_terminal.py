@@ -2,9 +2,9 @@ import io
 
 from rich.console import Console
 
-from treewass.explain import Explanation, Move, Neighbor, PredictionExplanation, WordSupport
-from treewass.explain.pairs import BranchCost
+from treewass.explain import Explanation, Hit, Move, PredictionExplanation, TypicalWord, WordSupport
 from treewass.explain.terminal import colored_text, pair_view, prediction_view
+from treewass.explain.transport_plans import BranchCost
 
 
 def printed(view, *, color=False):
@@ -24,30 +24,49 @@ PAIR = Explanation(
 def test_pairs_show_texts_moves_and_branches():
     view = pair_view(PAIR, ["a cat", "a [bold]car"], [[(2, 5, "cat")], []])
     text = printed(view)
-    for piece in ("Distance 2.0000, 50 % shared", "a [bold]car", "dog0", "8 cheaper ones not shown", "dog, car", "5 %"):
+    for piece in (
+        "Distance 2.0000 (0: the same words in the same shares); they share 50 % of the mass.",
+        "Shared, of the mass: cat 50.0 %",
+        "a [bold]car",
+        "dog0",
+        "The 12 costliest of 20 moves: 60 % of the distance",
+        "dog, car",
+        "50 % of the distance",
+    ):
         assert piece in text
+    assert text.index("Shared") < text.index("a cat") < text.index("What differs")
     assert "\x1b[" not in text
     assert "\x1b[1;32mcat" in printed(view, color=True)
 
 
 def test_equal_documents_have_no_tables():
     text = printed(pair_view(Explanation(0.0, PAIR.shared, (), ()), ["a", "b"], [[], []]))
-    assert "Moves" not in text
+    assert "differs" not in text
+    assert "They share no word." in printed(pair_view(Explanation(1.0, (), PAIR.moves[:1], ()), ["a", "b"], [[], []]))
+
+
+def test_shared_words_without_room_are_counted():
+    shared = tuple(Move(f"w{number}", f"w{number}", 0.05, 0.0) for number in range(20))
+    text = printed(pair_view(Explanation(0.0, shared, (), ()), ["a", "b"], [[], []]))
+    assert " 8 more words 40.0 %" in " ".join(text.split())
 
 
 def test_predictions_show_words_and_neighbours():
     prediction = PredictionExplanation(
         "pet", (("pet", 0.9), ("car", 0.1)),
-        (Neighbor(4, 1.5, "pet", None, "[red]text"), Neighbor(5, 2.5, "car", "title")), "car",
-        (WordSupport("cat", 1.0), WordSupport("wheel", -0.5)),
+        (Hit(4, "pet", None, "[red]text", distance=1.5), Hit(5, "car", "title", distance=2.5)), "car",
+        2.0, 1.25, 0.25, (WordSupport("cat", 1.0), WordSupport("wheel", -0.5)),
     )  # fmt: skip
     view = prediction_view(prediction, "cat wheel", [(0, 3, "cat"), (4, 9, "wheel")])
     text = printed(view)
     for piece in (
         "Label pet",
         "car 10.0 %",
-        "For pet rather than car: cat +1.000",
-        "Against: wheel -0.500",
+        "Why pet and not car: odds of 7.389 to 1",
+        "cat +1.00, wheel -0.50",
+        "+1.25",
+        "1 of 2 are pet, 1 car",
+        "+2.00",
         "[red]text",
         "title",
     ):
@@ -55,6 +74,15 @@ def test_predictions_show_words_and_neighbours():
     colored = printed(view, color=True)
     assert "\x1b[1;32mcat" in colored
     assert "\x1b[1;31mwheel" in colored
+
+
+def test_typical_words_show_how_common_they_are():
+    typical = (TypicalWord("cat", 0.4, (0.5, 0.01)), TypicalWord("wheel", 0.6, (0.0, 0.25)))
+    prediction = PredictionExplanation("pet", (("pet", 1.0), ("car", 0.0)), (), "car", typical=typical)
+    text = " ".join(printed(prediction_view(prediction, "cat wheel", [])).split())
+    assert "No neighbour votes for car" in text
+    assert "Typical of pet: cat (50 % | 1 %): in so many documents of pet | car" in text
+    assert "Typical of car: wheel (0 % | 25 %)" in text
 
 
 def test_a_prediction_without_reasons_is_shown_too():

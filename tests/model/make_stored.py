@@ -20,7 +20,7 @@ def main(version: str) -> None:
     evaluation = evaluate(model, QUERIES[:3], ["cat", "dog", "car"]).to_dict()
     model.contents_ = model.contents_.changed(evaluation=evaluation)
     model.save(folder / "model")
-    found = [[[n.id, n.distance, n.label, n.title, n.text] for n in model.search(query, 5)] for query in QUERIES]
+    found = [[[n.id, n.distance, n.label, n.title, n.text] for n in model.similar(query, 5)] for query in QUERIES]
     answers = {"queries": QUERIES, "probabilities": model.predict_proba(QUERIES).tolist(), "neighbors": found}
     (folder / "answers.json").write_text(json.dumps(answers, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 

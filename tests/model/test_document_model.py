@@ -1,15 +1,28 @@
 import subprocess
 import sys
 
+import numba
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 
-from treewass import DocumentModel, EmptyDocumentWarning, ProfileTreeWasserstein, TreeIndex, TreeWassersteinClassifier
-from treewass.model import answers
-from treewass.model.vectorizers import DEFAULT_PATTERN
+from treewass import (
+    DocumentModel,
+    EmptyDocumentWarning,
+    ProfileTreeWasserstein,
+    SupervisedTreeWasserstein,
+    TreeIndex,
+    TreeWassersteinClassifier,
+)
+from treewass.explain import Document
+from treewass.model import inference, queries
+from treewass.model.contents import MetricSettings
+from treewass.model.fitting import make_metric
+from treewass.model.vectorizers import DEFAULT_PATTERN, WordCounter
+from treewass.search import plain
 
 from .conftest import LABELS, TEXTS
 
@@ -22,28 +35,30 @@ def test_it_is_vectoriser_and_classifier_in_one(fitted):
     np.testing.assert_array_equal(fitted.predict_proba(QUERIES), pipeline.predict_proba(QUERIES))
     assert fitted.predict(QUERIES).tolist() == ["cat", "dog", "car"]
     distances, rows = pipeline[-1].kneighbors(pipeline[0].transform(QUERIES[:1]), 4)
-    found = fitted.search(QUERIES[0], k=4)
+    found = fitted.similar(QUERIES[0], k=4)
     assert [neighbor.id for neighbor in found] == rows[0].tolist()
     assert [neighbor.distance for neighbor in found] == distances[0].tolist()
     assert found[0].text == TEXTS[found[0].id]
     assert found[0].title == f"{found[0].label} {found[0].id}"
-    assert len(fitted.search("cat", k=99)) == len(TEXTS)
+    assert len(fitted.similar("cat", k=99)) == len(TEXTS)
 
 
-def test_answers_do_not_depend_on_compiled_loops(fitted, folder):
-    plain = DocumentModel.load(folder, compiled=False)
-    np.testing.assert_array_equal(fitted.predict_proba(QUERIES), plain.predict_proba(QUERIES))
-    for query in QUERIES:
-        assert fitted.search(query, 7) == plain.search(query, 7)
-        assert fitted.explain_prediction(query) == plain.explain_prediction(query)
-    assert fitted.explain(QUERIES[0], 3) == plain.explain(QUERIES[0], 3)
+def all_answers(model):
+    found = [(model.similar(query, 7), model.explain_prediction(query)) for query in QUERIES]
+    return model.predict_proba(QUERIES).tolist(), found, model.explain(QUERIES[0], 3)
+
+
+def test_answers_do_not_depend_on_compiled_loops(fitted, folder, monkeypatch):
+    expected = all_answers(fitted)
+    monkeypatch.delitem(sys.modules, "numba")  # as in a process that has not started it
+    assert all_answers(DocumentModel.load(folder)) == expected
 
 
 def test_searching_a_saved_model_loads_numpy_only(folder):
     code = (
         "import sys; from treewass import DocumentModel; "
-        f"model = DocumentModel.load({str(folder)!r}, compiled=False); "
-        "model.search('cat', 2); model.predict(['a dog']); "
+        f"model = DocumentModel.load({str(folder)!r}); "
+        "model.similar('cat', 2); model.search('a cat', 2); model.predict(['a dog']); "
         "sys.stdout.write(' '.join(sys.modules))"
     )
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
@@ -56,7 +71,7 @@ def test_texts_without_a_known_word_have_a_documented_answer(fitted):
         probabilities = fitted.predict_proba(["cat", "xyzzy"])
     np.testing.assert_allclose(probabilities[1], 1 / 3)
     with pytest.warns(EmptyDocumentWarning, match="no neighbours"):
-        assert fitted.search("xyzzy") == []
+        assert fitted.similar("xyzzy") == []
     with pytest.warns(EmptyDocumentWarning):
         explained = fitted.explain_prediction("")
     assert explained.neighbors == explained.words == ()
@@ -73,16 +88,18 @@ def test_documents_come_and_go_without_learning():
     with pytest.warns(EmptyDocumentWarning, match="never returned"):
         ids = model.add(["a cat with petrol", "nothing known here"], ["dog", "cat"], titles=["odd", "none"])
     assert ids.tolist() == [15, 16]
-    assert model.search("a cat with petrol", 1)[0] == model.neighbor(15, 0.0)
-    assert (model.neighbor(15).title, model.neighbor(0).title) == ("odd", None)
+    nearest = model.similar("a cat with petrol", 1)[0]
+    assert (nearest.id, nearest.distance, nearest.text) == (15, 0.0, "a cat with petrol")
+    assert model.document(15) == Document(15, "dog", "odd", "a cat with petrol")
+    assert model.document(0).title is None
     assert model.predict(["a cat with petrol"]).tolist() == ["dog"]
     model.remove([15])
     assert model.predict(["a cat with petrol"]).tolist() != ["dog"]
     assert model.add(["a cat"], ["cat"]).tolist() == [17]
     assert model.metric_ is metric
-    with pytest.raises(ValueError, match="holds, got 15"):
-        model.neighbor(15)
-    with pytest.raises(ValueError, match=r"\[15\]"):
+    with pytest.raises(ValueError, match=r"No document in the model has id 15\."):
+        model.document(15)
+    with pytest.raises(ValueError, match=r"15"):
         model.remove([0, 15])
     assert 0 in model.index_
     with pytest.raises(ValueError, match=r"got \['bird'\]\. Use update"):
@@ -104,8 +121,8 @@ def test_update_learns_new_words_and_labels(tmp_path):
         assert one.classes_.tolist() == ["bird", "car", "cat", "dog"]
         assert {"parrot", "sings"} <= set(one.words_)
         assert one.predict(["birds sing", "my cat"]).tolist() == ["bird", "cat"]
-        assert one.search("a bird sings", 1)[0].text == "a bird sings"
-        assert one.neighbor(0).label == "cat"
+        assert one.similar("a bird sings", 1)[0].text == "a bird sings"
+        assert one.document(0).label == "cat"
     pipeline = make_pipeline(
         CountVectorizer(vocabulary=model.words_, token_pattern=DEFAULT_PATTERN),
         TreeWassersteinClassifier(n_neighbors=3),
@@ -115,16 +132,16 @@ def test_update_learns_new_words_and_labels(tmp_path):
 
 def test_update_needs_a_learner_whose_settings_are_known(tmp_path):
     learner = ProfileTreeWasserstein(word_vectors=np.eye(80), depth=1)
-    model = DocumentModel(learner=learner, n_neighbors=3).fit(TEXTS, LABELS)
+    model = DocumentModel(metric=learner, n_neighbors=3).fit(TEXTS, LABELS)
     model.save(tmp_path / "model")
     loaded = DocumentModel.load(tmp_path / "model")
     assert loaded.predict(QUERIES).tolist() == model.predict(QUERIES).tolist()
-    with pytest.raises(ValueError, match=r"settings of ProfileTreeWasserstein are not in.*Set model\.learner"):
+    with pytest.raises(ValueError, match=r"settings of ProfileTreeWasserstein are not in.*Set model\.metric"):
         loaded.update(["a cat"], ["cat"])
-    loaded.learner = ProfileTreeWasserstein(depth=1)
+    loaded.metric = ProfileTreeWasserstein(depth=1)
     loaded.update(["a cat"], ["cat"])
-    assert loaded.contents_.learner["name"] == "profile"
-    assert loaded.contents_.learner["parameters"]["depth"] == 1
+    assert loaded.contents_.metric_settings.name == "profile"
+    assert loaded.contents_.metric_settings.parameters["depth"] == 1
     model.update(["a cat"], ["cat"])
 
 
@@ -151,49 +168,96 @@ def test_a_loaded_model_fits_as_it_was_fitted(tmp_path):
         again = DocumentModel.load(tmp_path / "model").fit([*TEXTS, "A new Word"], [*LABELS, "cat"])
         model.fit([*TEXTS, "A new Word"], [*LABELS, "cat"])
         assert again.words_ == model.words_
-        assert again.contents_.learner["parameters"]["random_state"] == seed + 4
+        assert again.contents_.metric_settings.parameters["random_state"] == seed + 4
         np.testing.assert_array_equal(again.predict_proba(QUERIES), model.predict_proba(QUERIES))
 
 
-def test_prediction_is_explained_by_neighbours_and_words(fitted):
-    explained = fitted.explain_prediction("my cat purrs by the door")
-    assert explained.label == "cat"
-    assert explained.probabilities[0][0] == "cat"
-    assert explained.rival == explained.probabilities[1][0]
-    assert [neighbor.id for neighbor in explained.neighbors] == [
-        n.id for n in fitted.search("my cat purrs by the door", 3)
-    ]
-    support = {entry.word: entry.support for entry in explained.words}
-    assert set(support) == {"my", "cat", "purrs", "by", "the", "door"}
-    assert max(support, key=support.get) in ("cat", "purrs")
-    assert explained.to_dict()["label"] == "cat"
+def test_a_learner_keeps_its_parameters_through_a_file(tmp_path):
+    learner = ProfileTreeWasserstein(depth=1, arity=2, random_state=7)
+    model = DocumentModel(metric=learner, n_neighbors=3).fit(TEXTS, LABELS)
+    model.save(tmp_path / "model")
+    loaded = DocumentModel.load(tmp_path / "model")
+    assert loaded.metric == model.contents_.metric_settings
+    assert (loaded.metric.name, loaded.metric.parameters["depth"]) == ("profile", 1)
+    for again in (loaded, clone(loaded)):
+        again.fit(TEXTS[1:], LABELS[1:])
+        assert again.metric_ == clone(model).fit(TEXTS[1:], LABELS[1:]).metric_
+        assert again.contents_.metric_settings.parameters == {
+            name: value for name, value in learner.get_params().items() if name != "verbose"
+        }
 
 
-def test_the_rival_of_equal_probability_is_the_nearest():
-    texts = ["a x", "a y", "b b b c", "b b c c", "d a a y", "d d a y"]
-    model = DocumentModel(n_neighbors=1, vote="majority").fit(texts, ["one", "one", "beta", "beta", "delta", "delta"])
-    explained = model.explain_prediction("a x y")
-    assert explained.label == "one"
-    assert [share for _, share in explained.probabilities] == [1, 0, 0]
-    others = [neighbor.label for neighbor in model.search("a x y", 6) if neighbor.label != "one"]
-    assert explained.rival == explained.probabilities[1][0] == others[0] == "delta"
+@pytest.mark.parametrize("metric", [None, "profile", "bow", "tfidf"])
+def test_a_metric_has_the_same_name_everywhere(metric, tmp_path):
+    model = DocumentModel(metric=metric, n_neighbors=3).fit(TEXTS, LABELS)
+    counts = model.contents_.counter.count(TEXTS)
+    expected = TreeWassersteinClassifier(metric if metric != "profile" else None).fit(counts, LABELS).metric_
+    assert model.metric_ == expected
+    model.save(tmp_path / "model")
+    loaded = DocumentModel.load(tmp_path / "model")
+    assert loaded.metric == (metric or "profile")
+    assert loaded.get_params() | {"vectorizer": None} == model.get_params() | {"metric": metric or "profile"}
+    loaded.update(["a new word"], ["cat"])
+    assert "word" in loaded.words_
 
 
-@pytest.mark.parametrize("compiled", [True, False])
-def test_a_rare_rival_is_found_without_ranking_all_documents(tmp_path, monkeypatch, compiled):
-    monkeypatch.setattr(answers, "_LOOKED_AT", 4)
-    DocumentModel(n_neighbors=2).fit(["a cat"] * 40 + ["the dog barks"], ["cat"] * 40 + ["dog"]).save(
-        tmp_path / "model"
+def test_the_paper_s_learner_has_a_name():
+    model = DocumentModel(metric="stw", n_neighbors=3, calibrate=False)
+    made = make_metric(model.metric, random_state=5, verbose=True)
+    assert isinstance(made, SupervisedTreeWasserstein)
+    assert (made.random_state, made.verbose) == (5, True)
+
+
+def test_a_tree_metric_is_used_as_it_is(fitted, tmp_path):
+    words = CountVectorizer(vocabulary=fitted.words_, token_pattern=DEFAULT_PATTERN)
+    model = DocumentModel(metric=fitted.metric_, vectorizer=words, n_neighbors=3).fit(TEXTS, LABELS)
+    assert model.metric_ == fitted.metric_
+    model.save(tmp_path / "model")
+    loaded = DocumentModel.load(tmp_path / "model")
+    assert loaded.metric == fitted.metric_
+    loaded.update(["a bird and a cat"], ["bird"])
+    assert loaded.words_ == fitted.words_
+    assert loaded.predict(["a bird"]).size == 1
+
+
+def test_settings_of_another_version_are_refused_with_the_remedy():
+    settings = MetricSettings("profile", "ProfileTreeWasserstein", {"leaves": 3})
+    with pytest.raises(ValueError, match=r"learned with others.*'leaves'.*Set model\.metric"):
+        DocumentModel(metric=settings).fit(TEXTS, LABELS)
+
+
+def test_a_text_is_counted_once_and_searched_once(folder, monkeypatch):
+    """Whatever is asked about it, and with either kind of loops."""
+    counted, searches = [], []
+    rows, search, nearest = WordCounter._row, TreeIndex.search, plain.nearest_documents
+    monkeypatch.setattr(WordCounter, "_row", lambda *given: (counted.append(given[1]), rows(*given))[1])
+    monkeypatch.setattr(
+        TreeIndex, "search", lambda *given, **more: (searches.append("compiled"), search(*given, **more))[1]
     )
-    model = DocumentModel.load(tmp_path / "model", compiled=compiled)
-    sizes = []
-    for module, name in ((TreeIndex, "search"), (answers, "nearest_documents")):
-        found = getattr(module, name)
-        monkeypatch.setattr(module, name, lambda *given, _found=found, **more: record(sizes, _found(*given, **more)))
-    explained = model.explain_prediction("a cat")
-    assert (explained.label, explained.rival) == ("cat", "dog")
-    assert sum(entry.support for entry in explained.words) > 0
-    assert max(sizes) <= 4
+    monkeypatch.setattr(
+        plain, "nearest_documents", lambda *given, **more: (searches.append("plain"), nearest(*given, **more))[1]
+    )
+    for kind in ("compiled", "plain"):
+        model = DocumentModel.load(folder)
+        if kind == "plain":
+            monkeypatch.delitem(sys.modules, "numba")  # as in a process that has not started it
+        for ask in (
+            lambda text, model=model: model.predict([text]),
+            lambda text, model=model: model.similar(text, 3),
+            lambda text, model=model: model.explain_prediction(text),
+        ):
+            counted.clear(), searches.clear()
+            ask("my cat and the dog")
+            assert counted == ["my cat and the dog"]
+            assert searches == [kind]
+    monkeypatch.setitem(sys.modules, "numba", numba)
+    counted.clear(), searches.clear()
+    model.predict(QUERIES)
+    assert (counted, searches) == (QUERIES, ["compiled"])
+    counted.clear(), searches.clear()
+    answers = queries.find_similar(inference.count_texts(model.contents_, QUERIES), 2)
+    assert [len(neighbors) for neighbors in answers] == [2, 2, 2]
+    assert (counted, searches) == (QUERIES, ["compiled"])
 
 
 def record(sizes, answer):
@@ -201,11 +265,13 @@ def record(sizes, answer):
     return answer
 
 
-def test_a_model_without_texts_shows_ids(tmp_path):
-    model = DocumentModel(n_neighbors=1, keep_texts=False).fit(TEXTS, LABELS)
+@pytest.mark.parametrize("vote", ["distance", "majority"])
+def test_a_model_without_texts_shows_ids(tmp_path, vote):
+    without = {"linear": False} if vote == "distance" else {}  # another vote has no channel to turn off
+    model = DocumentModel(n_neighbors=1, vote=vote, keep_texts=False, **without).fit(TEXTS, LABELS)
     model.save(tmp_path / "model")
     loaded = DocumentModel.load(tmp_path / "model")
-    assert loaded.search("cat", 1)[0].text is None
+    assert loaded.similar("cat", 1)[0].text is None
     loaded.update(["a cat"], ["cat"])
     assert loaded.contents_.documents.texts is None
     assert not list((tmp_path / "model").rglob("texts.safetensors"))
@@ -232,22 +298,22 @@ def test_what_cannot_be_learned_from_is_refused(texts, labels, error, message):
         DocumentModel().fit(texts, labels)
 
 
-@pytest.mark.parametrize("learner", ["forest", 3, ProfileTreeWasserstein])
-def test_unknown_learners_are_refused(learner):
-    with pytest.raises((ValueError, TypeError), match="Expected learner as one of profile, stw"):
-        DocumentModel(learner=learner).fit(TEXTS, LABELS)
+@pytest.mark.parametrize("metric", ["forest", 3, ProfileTreeWasserstein])
+def test_unknown_metrics_are_refused(metric):
+    with pytest.raises((ValueError, TypeError), match=r"Expected metric to be None|Cannot clone"):
+        DocumentModel(metric=metric).fit(TEXTS, LABELS)
 
 
 @pytest.mark.parametrize("k", [0, -1, 1.5, True])
 def test_k_is_a_number_of_documents(fitted, k):
     with pytest.raises(ValueError, match="k as an integer"):
-        fitted.search("cat", k)
+        fitted.similar("cat", k)
 
 
 def test_an_unfitted_model_says_so():
     with pytest.raises(NotFittedError, match="not fitted"):
         DocumentModel().predict(["a"])
-    assert repr(DocumentModel()) == "DocumentModel(learner='profile')"
+    assert repr(DocumentModel()) == "DocumentModel(metric=None)"
 
 
 def test_titles_are_one_per_text():

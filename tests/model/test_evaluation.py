@@ -1,10 +1,11 @@
 import json
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
 
 from treewass import DocumentModel
-from treewass.model import Evaluation, evaluate
+from treewass.model import Evaluation, evaluate, fit_and_evaluate
 from treewass.model.evaluation import held_out_rows, usual_rivals
 
 from .conftest import LABELS, TEXTS
@@ -30,6 +31,49 @@ def test_labels_of_another_kind_are_refused(fitted):
         evaluate(numbers, ["a cat"], ["1"])
     with pytest.raises(ValueError, match="Expected labels such as 'car', got 1"):
         evaluate(fitted, ["a cat"], [1])
+
+
+def test_a_model_is_measured_on_documents_that_it_has_not_seen(tmp_path):
+    model, entered = DocumentModel(n_neighbors=3), []
+
+    @contextmanager
+    def measuring():
+        entered.append(len(model.index_))
+        yield
+
+    titles = [f"document {row}" for row in range(len(TEXTS))]
+    evaluation, seconds = fit_and_evaluate(
+        model, TEXTS, LABELS, titles=titles, test_size=0.2, about={"name": "pets"}, measuring=measuring
+    )
+    assert entered == [12]
+    assert seconds > 0
+    assert (evaluation.n_train, evaluation.n_test) == (12, 3)
+    assert set(evaluation.rivals) == {"TF-IDF neighbours", "linear SVM on TF-IDF"}
+    held_out = held_out_rows(LABELS, 0.2)
+    others = np.setdiff1d(np.arange(15), held_out)
+    alone = DocumentModel(n_neighbors=3).fit([TEXTS[row] for row in others], np.array(LABELS)[others])
+    expected = evaluate(alone, [TEXTS[row] for row in held_out], np.array(LABELS)[held_out])
+    assert evaluation.confusion == expected.confusion
+    assert len(model.index_) == 15
+    assert model.document(14).title == "document 14"
+    model.save(tmp_path / "model")
+    stored = DocumentModel.load(tmp_path / "model").contents_
+    assert Evaluation.from_dict(stored.evaluation) == evaluation
+    assert stored.about["name"] == "pets"
+    assert stored.about["protocol"] == "Afterwards the model was learned again, from all 15 documents."
+
+
+def test_documents_held_out_by_the_caller_are_never_learned_from():
+    model = DocumentModel(n_neighbors=1)
+    evaluation, _ = fit_and_evaluate(model, TEXTS, LABELS, test_rows=[7, 3], refit=False, rivals=())
+    assert (evaluation.n_test, evaluation.n_train, evaluation.rivals) == (2, 13, {})
+    assert list(model.contents_.documents.texts) == [text for row, text in enumerate(TEXTS) if row not in (3, 7)]
+    assert "never learned" in model.contents_.about["protocol"]
+    none, _ = fit_and_evaluate(model, TEXTS, LABELS, test_size=0)
+    assert none is None
+    assert model.contents_.evaluation is None
+    assert "protocol" not in model.contents_.about
+    assert len(model.index_) == 15
 
 
 @pytest.mark.parametrize("test_size", [0.1, 0.3, 0.5, 0.8])

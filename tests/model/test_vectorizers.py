@@ -6,6 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
 
+from treewass import DocumentModel
+from treewass.explain.highlights import weighted_pieces
 from treewass.model.vectorizers import DEFAULT_PATTERN, SklearnCounter, WordCounter, make_counter, restore_counter
 
 TEXTS = ["A cat, a dog.", "Ein Käse für 3 Mäuse!", "the cat's pyjamas", "İstanbul STRASSE straße", ""]
@@ -15,22 +17,92 @@ texts = st.lists(st.text(st.one_of(st.characters(codec="utf-8"), st.sampled_from
 @given(known=texts, new=texts)
 def test_counts_are_those_of_scikit_learn(known, new):
     known = [*known, "at least one word"]
-    counter = WordCounter().fitted(known)
     vectorizer = CountVectorizer(token_pattern=DEFAULT_PATTERN).fit(known)
+    counter = make_counter(vectorizer).fitted(known)
+    assert isinstance(counter, WordCounter)
     assert list(counter.words) == vectorizer.get_feature_names_out().tolist()
     np.testing.assert_array_equal(counter.count(new).toarray(), vectorizer.transform(new).toarray())
 
 
-@given(text=st.text(st.one_of(st.characters(codec="utf-8"), st.sampled_from("ab Aß İ_-'1\n"))))
-def test_spans_are_the_words_counted(text):
-    counter = WordCounter().fitted([text, "word"])
+@given(
+    text=st.text(st.one_of(st.characters(codec="utf-8"), st.sampled_from("ab Aß İ_-'1\né日本語ไทย"))),
+    fold=st.booleans(),
+    pairs=st.booleans(),
+    stem=st.sampled_from([None, "english"]),
+)
+def test_spans_are_the_words_counted(text, fold, pairs, stem):
+    counter = WordCounter(fold=fold, pairs=pairs, stem=stem).fitted([text, "word"])
     spans = counter.spans(text)
-    words, counts = counter.count_one(text)
-    assert all(text[start:stop].lower() == word for start, stop, word in spans)
-    if len(text.lower()) == len(text):
-        assert sorted(word for _, _, word in spans) == sorted(
-            counter.words[word] for word, count in zip(words, counts, strict=True) for _ in range(int(count))
-        )
+    if spans:
+        assert [word for _, _, word in spans] == counter.tokens(text)
+    for start, stop, word in spans:
+        assert start < stop
+        if not (fold or stem):
+            assert text[start:stop].lower() == word
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("Naïve CAFÉ", "naive café"), ("Straße", "STRASSE"), ("cafe\u0301", "CAFÉ"), ("Ήλιος", "ΗΛΙΟΣ")],
+)
+def test_case_and_accents_are_folded(one, other):
+    assert WordCounter().tokens(one) == WordCounter().tokens(other)
+    assert WordCounter(fold=False).tokens(one) != WordCounter(fold=False).tokens(other)
+    assert WordCounter().tokens("мой мои นำ นา") == ["мой", "мои", "นำ", "นา"]
+
+
+def test_words_have_stems_of_a_language():
+    counter = WordCounter(stem="english").fitted(["Storms are coming", "a storm"])
+    assert counter.words == ("a", "are", "come", "storm")
+    assert counter.spans("Two STORMS") == [(4, 10, "storm")]
+    restored = restore_counter(json.loads(json.dumps(counter.settings())), counter.words)
+    assert restored.tokens("coming storms") == ["come", "storm"]
+    with pytest.raises(ValueError, match=r"stem as None or one of .*english.*, got 'klingon'"):
+        WordCounter(stem="klingon")
+
+
+CHINESE = {
+    "weather": ["昨天台风登陆了南方沿海。", "明天有大雨和强风。", "台风带来了大雨和洪水。", "今天天气晴朗，没有风。"],
+    "food": ["妈妈做的饺子很好吃。", "这家餐厅的面条很便宜。", "我喜欢吃辣的火锅。", "早餐吃了包子和豆浆。"],
+}
+JAPANESE = {
+    "weather": [
+        "昨日台風が上陸しました。",
+        "明日は大雨になるでしょう。",
+        "台風で大雨と強風が続く。",
+        "今日は晴れて風もない。",
+    ],
+    "food": [
+        "母の作る餃子はおいしい。",
+        "この店のラーメンは安い。",
+        "辛い鍋料理を食べたい。",
+        "朝ご飯にパンを食べました。",
+    ],
+}
+THAI = {
+    "weather": ["เมื่อวานพายุเข้าฝั่งทางใต้", "พรุ่งนี้จะมีฝนตกหนัก", "พายุทำให้ฝนตกหนักและน้ำท่วม", "วันนี้ท้องฟ้าแจ่มใสไม่มีลม"],
+    "food": ["แม่ทำอาหารอร่อยมาก", "ร้านนี้ขายก๋วยเตี๋ยวราคาถูก", "ฉันชอบกินอาหารเผ็ด", "ตอนเช้ากินข้าวต้มกับไข่"],
+}
+
+
+@pytest.mark.parametrize(
+    ("texts", "word", "query"),
+    [(CHINESE, "台风", "台风和大雨"), (JAPANESE, "台風", "台風と大雨"), (THAI, "พายุ", "พายุและฝนตก")],
+    ids=["Chinese", "Japanese", "Thai"],
+)
+def test_texts_without_spaces_are_searched_and_classified(texts, word, query):
+    labels = [label for label, own in texts.items() for _ in own]
+    model = DocumentModel(n_neighbors=1).fit([text for own in texts.values() for text in own], labels)
+    found = model.search(word, 2)
+    assert all(word in hit.text for hit in found)
+    assert len(found) == 2
+    assert model.predict([query]).tolist() == ["weather"]
+    text = found[0].text
+    spans = model.contents_.counter.spans(text)
+    weights = dict.fromkeys(model.contents_.counter.tokens(word), 1.0)
+    pieces = weighted_pieces(text, spans, weights)
+    assert "".join(piece.text for piece in pieces) == text
+    assert word in "".join(piece.text for piece in pieces if piece.weight)
 
 
 SETTINGS = [
@@ -54,7 +126,7 @@ def test_settings_of_scikit_learn_survive_json(vectorizer):
     assert list(counter.words) == vectorizer.get_feature_names_out().tolist()
     for one in (counter, restored):
         np.testing.assert_array_equal(one.count(TEXTS).toarray(), expected)
-        words, weights = one.count_one(TEXTS[0])
+        ((words, weights),) = one.rows([TEXTS[0]])
         np.testing.assert_array_equal(words, np.flatnonzero(expected[0]))
         np.testing.assert_array_equal(weights, expected[0][words])
 

@@ -2,10 +2,9 @@
 
 import pytest
 
+from tests.report.cases import EVIL, labelled_texts
 from treewass import DocumentModel
 from treewass.report import make_report
-
-from .test_report import EVIL, labelled_texts
 
 ARGUMENTS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
@@ -16,7 +15,7 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture(scope="module")
 def report_file(tmp_path_factory):
-    texts, labels, _ = labelled_texts(120)
+    texts, labels, _ = labelled_texts()
     model = DocumentModel(n_neighbors=5).fit(
         [EVIL, *texts], ["<b>evil</b>", *labels], titles=[EVIL, *[""] * len(texts)]
     )
@@ -117,4 +116,21 @@ def test_dark_and_narrow_screens_are_served(page):
     page.set_viewport_size({"width": 420, "height": 800})
     page.wait_for_timeout(200)
     assert page.evaluate("document.documentElement.scrollWidth") <= 420
+    assert page.complaints == []
+
+
+def test_doubtful_labels_can_be_filtered(page):
+    entries = page.locator("#suspects details")
+    visible = page.locator("#suspects details:not([hidden])")
+    total = entries.count()
+    assert total > 1
+    kind = entries.first.get_attribute("data-kind")
+    page.select_option("#filter-kind", kind)
+    assert {entry.get_attribute("data-kind") for entry in visible.all()} == {kind}
+    assert page.locator("#filter-count").inner_text() == f"{visible.count()} shown"
+    page.select_option("#filter-kind", "")
+    page.fill("#filter-text", " ".join(entries.nth(1).locator(".text").first.text_content().split()[-9:-1]))
+    assert 1 <= visible.count() < total
+    page.fill("#filter-text", "no such word")
+    assert visible.count() == 0
     assert page.complaints == []

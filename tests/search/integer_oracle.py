@@ -4,7 +4,7 @@ import numpy as np
 from scipy.sparse import csr_array, hstack
 
 from treewass.documents.histograms import check_counts
-from treewass.search.embedding import MASS_BITS, mass_units
+from treewass.trees.embedding import MASS_BITS, mass_units
 
 
 def scaled_units(metric, X):

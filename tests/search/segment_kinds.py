@@ -1,6 +1,6 @@
 """Every kind of segment that an index can hold, however few documents there are."""
 
-from treewass.search import embedded, segments
+from treewass.search import segments
 
 # The limits to set for each kind; documents of the last one are compared again from their words.
 KINDS = {
@@ -14,7 +14,7 @@ KINDS = {
 def use_kind(patch, kind):
     """Make every segment one of a kind, until the patch is undone."""
     for name, limit in KINDS[kind].items():
-        patch.setattr(embedded if name == "EMBEDDED_LIMIT" else segments, name, limit)
+        patch.setattr(segments, name, limit)
 
 
 def assert_kind(index, kind):
@@ -24,5 +24,5 @@ def assert_kind(index, kind):
     assert segment.is_narrow == (kind != "wide")
     assert (n_pieces > 1) == (kind == "narrow, in pieces")
     assert (n_tiles > 1) == (kind in ("narrow, many tiles", "narrow, from words"))
-    is_embedded = embedded.embedded_documents(index.metric, segment) is not None
+    is_embedded = segment.embedded.get(index.metric, segment) is not None
     assert is_embedded == (kind in ("narrow, in pieces", "narrow, many tiles"))

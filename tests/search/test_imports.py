@@ -11,7 +11,7 @@ index.add([[1, 0, 2], [0, 1, 0]])
 index.search([[1, 1, 1]], 2)
 index.within([[1, 1, 1]], 2.0)
 index.distances([[1, 1, 1]])
-index.pairwise([[1, 1, 1]])
+index.metric.pairwise([[1, 1, 1]])
 sys.stdout.write(f"{'numba' in before} {any(name.split('.')[0] == 'sklearn' for name in sys.modules)}")
 """
 

@@ -12,8 +12,9 @@ from tests.search import integer_oracle as oracle
 from tests.search.segment_kinds import KINDS, use_kind
 from tests.strategies import documents, metrics
 from treewass import Tree, TreeIndex, TreeMetric
+from treewass.documents.histograms import EmptyDocumentWarning
 from treewass.documents.synthetic import make_documents
-from treewass.exceptions import EmptyDocumentWarning
+from treewass.search import index as index_module
 from treewass.trees import perfect_tree, star_tree
 
 
@@ -132,14 +133,6 @@ def test_within_and_distances_are_the_oracle(kind):
     assert nothing[1][0].size == (expected[0] == 0).sum()
     everything = index.within(counts[250:251], 1e300)
     assert everything[1][0].size == 250
-
-
-@given(collections())
-def test_pairwise_is_the_oracle_and_symmetric(case):
-    metric, held, queries, _ = case
-    expected = np.ldexp(oracle.unit_distances(metric, queries, held), -metric.fraction_bits)
-    assert np.array_equal(TreeIndex(metric, n_jobs=2).pairwise(queries, held), expected)
-    assert np.array_equal(TreeIndex(metric).pairwise(held, queries), expected.T)
 
 
 def test_a_query_with_thousands_of_words(kind):
@@ -273,6 +266,28 @@ def test_rows_that_are_not_canonical_are_mended_and_bad_values_refused():
         index.search(csr_array([[1j, 0, 0, 0]]), 2)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.int64, np.float32])
+def test_rows_in_any_order_are_searched_without_checking_them_first(kind, dtype, monkeypatch):
+    """`CountVectorizer` leaves the words of a document in the order of their first occurrence."""
+    metric = random_metric(300, seed=1, lengths=True, masses=True, n_trees=2)
+    counts, _ = make_documents(260, n_words=300, words_per_document=40, random_state=0)
+    index = TreeIndex(metric)
+    index.add(counts[:200])
+    queries = csr_array(counts[200:]).astype(dtype)
+    expected = index.search(queries, 9)
+    shuffled = queries.copy()
+    random = np.random.default_rng(0)
+    for row in range(queries.shape[0]):
+        own = slice(queries.indptr[row], queries.indptr[row + 1])
+        order = random.permutation(own.stop - own.start)
+        shuffled.indices[own], shuffled.data[own] = queries.indices[own][order], queries.data[own][order]
+    monkeypatch.setattr(index_module, "known_rows", None)  # what is checked first would fail
+    for found, same in zip(index.search(shuffled, 9), expected, strict=True):
+        assert np.array_equal(found, same)
+    for row in range(5):
+        assert np.array_equal(index.search(shuffled[[row]], 9)[0][0], expected[0][row])
+
+
 def test_wrong_arguments_are_refused():
     index = TreeIndex(TreeMetric(star_tree(2)))
     index.add([[1, 0], [0, 1]], ids=[7, -3])
@@ -290,7 +305,7 @@ def test_wrong_arguments_are_refused():
         index.add([[1, 1]], ids=[1, 2])
     with pytest.raises(TypeError, match="ids as a list of integers"):
         index.add([[1, 1]], ids=[0.5])
-    with pytest.raises(ValueError, match=r"ids in the index, but 2 are not: \[0, 9\]"):
+    with pytest.raises(ValueError, match=r"No documents in the index have the ids 0, 9\."):
         index.remove([7, 9, 0])
     with pytest.raises(ValueError, match="one document, got 2 rows"):
         index.distances([[1, 0], [0, 1]])

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from tests.search import integer_oracle as oracle
+from tests.search import ranking_oracle
 from tests.search.segment_kinds import use_kind
 from tests.strategies import documents, metrics
 from treewass import TreeIndex
@@ -81,6 +82,21 @@ class IndexMachine(RuleBasedStateMachine):
                 assert np.array_equal(neighbours, nearest)
                 assert np.array_equal(distances, np.ldexp(units, -self.metric.fraction_bits))
             assert np.array_equal(self.index.distances([query])[1], ids)
+
+    @rule(data=st.data(), k=st.integers(1, 12), n_jobs=st.sampled_from([1, 2]), chosen=st.booleans())
+    def rank(self, data, k, n_jobs, chosen):
+        queries = data.draw(documents(self.metric.n_words, max_rows=3))
+        self.index.n_jobs = n_jobs
+        ids = np.array(sorted(self.held), dtype=np.int64)
+        where = ids[::2] if chosen else None
+        held = np.array([self.held[number] for number in ids]).reshape(ids.size, self.metric.n_words)
+        expected = ranking_oracle.rank(self.metric, queries, held, ids, k, among=None if where is None else {*where})
+        scores, numbers = self.index.rank(queries, k, where=where)
+        for row, hits in enumerate(expected):
+            assert scores[row, : len(hits)].tolist() == [score for score, _ in hits]
+            assert numbers[row, : len(hits)].tolist() == [number for _, number in hits]
+            assert not scores[row, len(hits) :].any()
+            assert (numbers[row, len(hits) :] == -1).all()
 
     @invariant()
     def holds_what_the_dictionary_holds(self):

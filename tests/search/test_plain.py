@@ -1,3 +1,6 @@
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,10 +10,10 @@ from tests.search.segment_kinds import KINDS, use_kind
 from treewass import Tree, TreeIndex, TreeMetric
 from treewass.documents import make_documents
 from treewass.search import segments
-from treewass.search.contents import documents_of, moved_index
-from treewass.search.embedding import embed_units
-from treewass.search.plain import embed_document, nearest_documents
+from treewass.search.held_documents import documents_of, moved_index
+from treewass.search.plain import embed_document, nearest_documents, nearest_of_rows
 from treewass.trees import star_tree
+from treewass.trees.embedding import embed_units
 
 
 def random_metric(n_words, n_components, seed, flat=False):
@@ -66,7 +69,7 @@ def assert_answers(found, expected):
         np.testing.assert_array_equal(one, rows[0])
 
 
-@pytest.mark.parametrize(("tile", "n_tiles", "n_pieces"), [(1024, 5, 1), (8192, 1, 20)])
+@pytest.mark.parametrize(("tile", "n_tiles", "n_pieces"), [(1024, 5, 1), (8192, 1, 10)])
 def test_answers_agree_in_sixteen_bits(monkeypatch, tile, n_tiles, n_pieces):
     monkeypatch.setattr(segments, "TILE", tile)
     counts, _ = make_documents(5000, n_words=300, words_per_document=12, n_classes=4, random_state=0)
@@ -91,6 +94,37 @@ def test_embedding_is_the_compiled_one(seed, n_components):
     embedded = embed_units(metric, row[None])
     expected = dict(zip(embedded.indices.tolist(), embedded.data.tolist(), strict=True))
     assert embed_document(metric, *arrays(row)) == expected
+
+
+@pytest.mark.parametrize("n_queries", [0, 1, 7, 60])
+@pytest.mark.parametrize("k", [1, 5, 300])
+def test_rows_are_answered_alike_with_numba_and_without(n_queries, k, monkeypatch):
+    counts, _ = make_documents(200 + n_queries, n_words=60, words_per_document=9, random_state=0)
+    index = TreeIndex(random_metric(60, 2, 0))
+    index.add(counts[:200])
+    queries = counts[200:].toarray()
+    queries[:, 1] += 1
+    rows = [arrays(query) for query in queries]
+    expected = index.search(queries, k)
+    for has_numba in (True, False):
+        if not has_numba:
+            monkeypatch.delitem(sys.modules, "numba")
+        found = nearest_of_rows(index, rows, k)
+        assert np.array_equal(found[0], expected[0])
+        assert np.array_equal(found[1], expected[1])
+        assert found[1].dtype == np.int64
+
+
+def test_few_rows_do_not_start_numba():
+    code = (
+        "import sys, numpy as np; from treewass import TreeIndex, TreeMetric; from treewass.trees import star_tree; "
+        "from treewass.search.plain import nearest_of_rows; index = TreeIndex(TreeMetric(star_tree(2))); "
+        "found = nearest_of_rows(index, [([0], [1.0])] * 1999, 3); sys.stdout.write(str('numba' in sys.modules)); "
+        "nearest_of_rows(index, [([0], [1.0])] * 2000, 3); sys.stdout.write(str('numba' in sys.modules))"
+    )
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "FalseTrue"
+    )
 
 
 def test_a_query_without_a_known_word_has_no_neighbours():

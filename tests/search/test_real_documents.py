@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from tests.search import integer_oracle as oracle
+from tests.search import ranking_oracle
 from tests.search.segment_kinds import KINDS, assert_kind, use_kind
 from treewass import ProfileTreeWasserstein, Tree, TreeIndex, TreeMetric
-from treewass.bench.datasets import load_set
 from treewass.trees import perfect_tree
+from treewass_bench.datasets import load_set
 
 pytestmark = [pytest.mark.data, pytest.mark.slow]
 K = 19
@@ -57,3 +59,29 @@ def test_every_query_is_answered_as_the_oracle_does(name, metric_kind, data_fold
         for distances, neighbours in found:
             assert np.array_equal(neighbours[row], nearest)
             assert np.array_equal(distances[row], expected)
+
+
+@pytest.mark.parametrize("name", ["twitter", "reuters"])
+def test_every_query_is_ranked_as_the_oracle_does(name, data_folder):
+    split = load_set(name, data_folder).split(0)
+    metric, queries = make_metric("learned", split), csr_array(split.X_test)
+    counts = csr_array(split.X_train)
+    gone, late = np.arange(0, counts.shape[0], 7), np.arange(3, counts.shape[0], 5)
+    kept = np.setdiff1d(np.arange(counts.shape[0]), gone)
+    whole, changed = TreeIndex(metric, n_jobs=2), TreeIndex(metric)
+    whole.add(counts)
+    early = np.setdiff1d(np.arange(counts.shape[0]), late)
+    changed.add(counts[early], ids=early)
+    changed.add(counts[late], ids=late)
+    changed.remove(gone)
+    for index, ids in ((whole, np.arange(counts.shape[0])), (changed, kept)):
+        answers = [index.rank(queries, K)]
+        index.n_jobs = 3 - (index.n_jobs or 1)
+        answers.append(index.rank(queries, K))
+        for row, units in enumerate(ranking_oracle.scores_of_large(metric, queries, counts[ids])):
+            order = np.lexsort((ids, -units))[:K]
+            hits = order[units[order] > 0]
+            for scores, found in answers:
+                assert np.array_equal(scores[row][: hits.size], np.ldexp(units[hits], -30))
+                assert np.array_equal(found[row][: hits.size], ids[hits])
+                assert not scores[row][hits.size :].any()

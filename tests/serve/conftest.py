@@ -24,7 +24,9 @@ LABELS = ["cat"] * 5 + ["dog"] * 5 + ["car"] * 5
 @pytest.fixture(scope="session")
 def fitted():
     titles = [f"{label} {number}" for number, label in enumerate(LABELS)]
-    return DocumentModel(n_neighbors=3).fit(TEXTS, LABELS, titles=titles)
+    model = DocumentModel(n_neighbors=3).fit(TEXTS, LABELS, titles=titles)
+    model.search("a cat"), model.similar("a cat")  # as a service does: compiled before a request waits
+    return model
 
 
 @pytest.fixture

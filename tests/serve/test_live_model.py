@@ -1,6 +1,5 @@
-import os
+import re
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -9,10 +8,8 @@ from hypothesis import strategies as st
 
 from tests.serve.conftest import LABELS, TEXTS
 from treewass import DocumentModel
-from treewass.serve import LiveModel, NewDocument, fold_journal, journal_files, live_model
-from treewass.serve.journal import DamagedJournalError, FailedDiskError, Journal, UncertainWriteError
-from treewass.serve.journal_files import journal_path
-from treewass.serve.live_model import KeyUsedError
+from treewass.serve import LiveModel, NewDocument, backup_model, fold_writes, live_model
+from treewass.serve.applied_writes import KeyUsedError, UnknownDocumentError
 
 CAT, DOG = NewDocument("a cat sleeps", "cat", "new"), NewDocument("a dog sleeps", "dog")
 
@@ -22,16 +19,9 @@ def contents(held):
     return documents.ids.tolist(), documents.codes.tolist(), list(documents.texts), list(documents.titles)
 
 
-def records(folder, base):
-    journal = Journal(journal_path(folder, base))
-    found, _ = journal.read(journal.start)
-    journal.close()
-    return found
-
-
 @pytest.fixture
 def worker(folder, live):
-    with LiveModel(folder, base=live.base) as worker:
+    with LiveModel(folder) as worker:
         yield worker
 
 
@@ -54,194 +44,171 @@ def test_a_key_adds_once_even_after_opening_and_folding(folder, live):
     again = LiveModel(folder)
     assert again.add([CAT], key="one") == ([15], True)
     again.close()
-    assert fold_journal(folder) == 1
+    assert fold_writes(folder) == 1
     folded = LiveModel(folder)
     assert folded.add([CAT], key="one") == ([15], True)
-    with pytest.raises(KeyUsedError, match="for other documents"):
+    with pytest.raises(KeyUsedError, match="for another request"):
         folded.add([DOG], key="one")
     assert len(folded.current().index) == 16
     folded.close()
 
 
-def test_folding_puts_writes_into_the_model(folder, live):
+def test_a_removal_with_a_key_can_be_repeated_and_another_request_cannot_have_it(live, worker):
+    assert live.remove([3], key="one") is False
+    assert worker.remove([3], key="one") is True
+    with pytest.raises(UnknownDocumentError):
+        worker.remove([3])
+    with pytest.raises(KeyUsedError):
+        worker.add([CAT], key="one")
+
+
+def test_folding_puts_writes_into_the_model_while_others_go_on(folder, live, worker):
     live.add([CAT])
-    live.remove([3])
+    worker.remove([3])
     expected = contents(live.current())
-    live.close()
-    assert fold_journal(folder) == 2
+    held = worker.current()
+    assert fold_writes(folder) == 2
     assert contents(DocumentModel.load(folder).contents_) == expected
-    assert fold_journal(folder) == 0
-    assert len(list(folder.glob("journal-*.log"))) == 1
+    assert worker.current() is held  # nothing was loaded again
+    assert (worker.n_pending, live.fold()) == (0, 0)
+    assert worker.add([DOG]) == ([16], False)
+    assert len(live.current().index) == 16
+    assert live.fold() == 1
 
 
-@pytest.mark.parametrize("writes", [0, 2])
-def test_folding_loads_the_model_once(folder, live, monkeypatch, writes):
-    for _ in range(writes):
-        live.add([CAT])
-    live.close()
-    loaded = []
-    real = journal_files.load_contents
-    monkeypatch.setattr(journal_files, "load_contents", lambda *a, **k: (loaded.append(a), real(*a, **k))[1])
-    assert fold_journal(folder) == writes
-    assert len(loaded) == 1
-
-
-def test_a_write_that_comes_during_folding_is_not_acknowledged_and_lost(folder, live, monkeypatch):
+def test_a_write_that_comes_during_folding_waits_for_nothing_and_is_there_after_it(folder, live, monkeypatch):
     live.add([CAT])
-    real, close, outcome = live_model.save_contents, os.close, []
-
-    def write():
-        try:
-            outcome.append(live.add([DOG]))
-        except OSError as error:
-            outcome.append(type(error))
-
-    writer = threading.Thread(target=write)
+    real = live_model.save_contents
 
     def save(*arguments, **options):
-        writer.start()
-        saved = real(*arguments, **options)
-        monkeypatch.setattr("os.close", lambda descriptor: (time.sleep(0.1), close(descriptor)))
-        return saved
+        live.add([DOG])
+        return real(*arguments, **options)
 
     monkeypatch.setattr(live_model, "save_contents", save)
     assert live.fold() == 1
-    writer.join()
-    assert outcome == [OSError]
     assert len(DocumentModel.load(folder).index_) == 16
-
-
-def test_a_crash_after_saving_and_before_the_journal_is_dropped_doubles_nothing(folder, live, monkeypatch):
-    live.add([CAT], key="one")
     live.close()
+    with LiveModel(folder) as again:
+        assert (len(again.current().index), again.n_pending) == (17, 1)
+
+
+def test_a_crash_after_saving_and_before_the_writes_are_dropped_doubles_nothing(folder, live, worker, monkeypatch):
+    live.add([CAT], key="one")
 
     def crash(*_):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("treewass.serve.live_model.journal_path", crash)
+        patch.setattr(live._writes, "begin", crash)
         with pytest.raises(KeyboardInterrupt):
-            fold_journal(folder)
-    again = LiveModel(folder)
-    assert len(again.current().index) == 16
-    assert again.add([CAT], key="one") == ([15], True)
-    again.close()
+            live.fold()
+    for model in (live, worker, LiveModel(folder)):
+        assert model.add([CAT], key="one") == ([15], True)
+        assert (len(model.current().index), model.n_pending) == (16, 0)
+        model.close()
 
 
-def test_a_journal_of_a_model_that_was_replaced_is_not_dropped_in_silence(folder, live):
+def test_a_worker_that_missed_writes_before_they_were_folded_sees_them(folder, live, worker):
     live.add([CAT])
-    live.close()
-    (journal,) = folder.glob("journal-*.log")
-    DocumentModel(n_neighbors=3).fit(TEXTS, LABELS).save(folder)
-    with pytest.raises(ValueError, match="holds 1 writes to a model that has been replaced"):
-        LiveModel(folder)
-    journal.unlink()
-    LiveModel(folder).close()
+    live.fold()
+    live.add([DOG])
+    assert contents(worker.current()) == contents(live.current())
+    assert worker.n_pending == 1
 
 
-def test_a_model_that_was_replaced_while_it_was_served_is_not_overwritten(folder, live):
+def test_another_model_takes_the_place_of_the_one_served_and_of_its_writes(folder, live, worker, caplog):
     live.add([CAT])
-    DocumentModel(n_neighbors=3).fit(TEXTS[5:], LABELS[5:]).save(folder)
+    DocumentModel(n_neighbors=3).fit(TEXTS[5:], LABELS[5:], titles=["t"] * 10).save(folder)
+    assert len(live.current().index) == 16
+    assert worker.add([DOG]) == ([10], False)
+    assert len(live.current().index) == 16  # until it follows
+    live.follow()
+    assert len(live.current().index) == 11
+    assert "1 writes to the model" in caplog.text
+    (kept,) = folder.glob("replaced-writes-*.jsonl")
+    assert '"texts": ["a cat sleeps"]' in kept.read_text()
+    assert live.fold() == 1
+    assert len(DocumentModel.load(folder).index_) == 11
+
+
+def test_a_model_made_from_a_fold_is_followed_by_the_writes_since(folder, live):
+    live.add([CAT])
+    live.fold()
+    derived = DocumentModel.load(folder)
+    live.add([DOG], key="one")
+    derived.save(folder)
+    live.follow()
+    assert len(live.current().index) == 17
+    with LiveModel(folder) as again:
+        assert again.add([DOG], key="one") == ([16], True)
+        assert not list(folder.glob("replaced-writes-*"))
+
+
+def test_a_model_that_was_replaced_while_it_was_folded_is_not_overwritten(folder, live, monkeypatch):
+    live.add([CAT])
+    real = live_model.save_contents
+
+    def save(*arguments, **options):
+        DocumentModel(n_neighbors=3).fit(TEXTS[5:], LABELS[5:]).save(folder)
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(live_model, "save_contents", save)
     with pytest.raises(ValueError, match="has been replaced meanwhile"):
         live.fold()
     assert len(DocumentModel.load(folder).index_) == 10
-    assert [record.get("texts") for record in records(folder, live.base)] == [None, ["a cat sleeps"]]
+    assert live.n_pending == 1
+
+
+def test_a_backup_of_a_model_that_is_served_is_a_model_with_its_writes(folder, live, tmp_path):
+    live.add([CAT])
+    live.fold()
+    live.remove([3])
+    assert backup_model(folder, tmp_path / "copy") == 15
+    loaded = DocumentModel.load(tmp_path / "copy").contents_
+    assert contents(loaded) == contents(live.current())
+    assert all(segment.held.all() for segment in loaded.index._snapshot.segments)  # nothing is left of document 3
+    with pytest.raises(ValueError, match="another folder"):
+        backup_model(folder, folder)
+    with LiveModel(tmp_path / "copy") as copy:
+        assert copy.add([CAT]) == ([16], False)
+
+
+def test_nothing_is_written_to_a_file_that_nobody_will_find(folder, live):
+    live.add([CAT])
+    (folder / "writes.sqlite").rename(folder / "moved")
+    for action in (lambda: live.add([DOG]), lambda: live.remove([1])):
+        with pytest.raises(OSError, match=r"No such file|removed or replaced"):
+            action()
+    assert len(live.current().index) == 16
+    (folder / "moved").rename(folder / "writes.sqlite")
+    live.add([DOG])
+
+
+def test_a_journal_of_an_earlier_version_is_refused_by_name(folder):
+    (folder / "journal-0.log").touch()
+    with pytest.raises(ValueError, match=r"journal-0\.log holds writes as an earlier version"):
+        LiveModel(folder)
+
+
+def test_removed_texts_are_in_no_file_after_a_fold(folder, live):
+    live.add([NewDocument("a secret xyzzy", "cat", "plugh")])
+    live.remove([15, 3])
+    live.fold()
+    live.close()
+    segments = DocumentModel.load(folder).index_._snapshot.segments
+    assert [segment.n_held for segment in segments] == [segment.ids.size for segment in segments]
+    for path in folder.rglob("*"):
+        assert path.is_dir() or not re.search(b"secret xyzzy|plugh", path.read_bytes()), path
 
 
 def test_refused_writes_change_nothing(live):
-    before = live.journal_bytes
+    before = live.n_pending
     with pytest.raises(ValueError, match="labels that the model has learned"):
         live.add([CAT, NewDocument("a bird", "bird")])
-    with pytest.raises(ValueError, match="Expected ids in the index"):
+    with pytest.raises(ValueError, match="There is no document 99"):
         live.remove([3, 99])
-    assert live.journal_bytes == before
+    assert live.n_pending == before
     assert len(live.current().index) == 15
-
-
-def test_a_full_disk_changes_nothing(live, monkeypatch):
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr("os.write", full)
-        with pytest.raises(OSError, match="No space left"):
-            live.add([CAT], key="one")
-    assert len(live.current().index) == 15
-    assert live.add([CAT], key="one") == ([15], False)
-
-
-def test_an_uncertain_write_is_not_acknowledged_before_the_service_is_started_again(folder, live, monkeypatch):
-    def broken(*_):
-        raise OSError(5, "Input/output error")
-
-    with monkeypatch.context() as patch:
-        patch.setattr("os.fsync", broken)
-        patch.setattr("os.ftruncate", broken)
-        with pytest.raises(UncertainWriteError):
-            live.add([CAT], key="one")
-    for action in (lambda: live.add([CAT], key="one"), lambda: live.remove([1]), live.current, live.fold):
-        with pytest.raises(FailedDiskError):
-            action()
-    with LiveModel(folder) as again:
-        assert again.add([CAT], key="one") == ([15], True)
-
-
-def test_a_failed_flush_of_what_another_worker_wrote_is_not_forgotten(live, worker, monkeypatch):
-    def broken(*_):
-        raise OSError(5, "Input/output error")
-
-    worker.add([CAT], key="one")
-    with monkeypatch.context() as patch:
-        patch.setattr("os.fsync", broken)
-        with pytest.raises(FailedDiskError):
-            live.current()
-    with pytest.raises(FailedDiskError):
-        live.add([CAT], key="one")
-
-
-@pytest.mark.parametrize("is_cut", [False, True])
-@pytest.mark.parametrize("is_replaced", [False, True])
-def test_a_journal_without_its_first_record_is_not_served(folder, live, is_cut, is_replaced):
-    """Neither that of the model nor that of a model which it has replaced."""
-    live.close()
-    (journal,) = folder.glob("journal-*.log")
-    content = bytearray(journal.read_bytes())
-    content[Journal.start + 20] ^= 1
-    journal.write_bytes(content[: Journal.start] if is_cut else content)
-    if is_replaced:
-        DocumentModel.load(folder).save(folder)
-    with pytest.raises(DamagedJournalError, match=f"first record of {journal.name}"):
-        LiveModel(folder)
-    assert journal.exists()
-
-
-def test_nothing_is_written_to_a_journal_that_nobody_will_find(folder, live):
-    live.add([CAT])
-    (journal,) = folder.glob("journal-*.log")
-    copy = journal.read_bytes()
-    journal.unlink()
-    journal.write_bytes(copy)
-    for action in (lambda: live.add([DOG]), lambda: live.remove([1])):
-        with pytest.raises(OSError, match="the journal was removed or replaced"):
-            action()
-    assert len(live.current().index) == 16
-
-
-def test_a_journal_that_was_removed_is_folded_all_the_same(folder, live):
-    live.add([CAT])
-    journal_path(folder, live.base).unlink()
-    assert live.fold() == 1
-    assert len(DocumentModel.load(folder).index_) == 16
-
-
-def test_a_model_that_is_served_is_neither_folded_nor_opened_again(folder, live):
-    live.add([CAT])
-    for action in (fold_journal, LiveModel):
-        with pytest.raises(ValueError, match="Another service runs on the model"):
-            action(folder)
-    live.add([DOG])
-    live.close()
-    assert fold_journal(folder) == 2
 
 
 def test_the_lock_is_given_back_when_opening_fails(folder):
@@ -262,24 +229,6 @@ def test_a_folder_without_a_model_is_left_as_it_is(fitted, tmp_path):
     LiveModel(tmp_path).close()
 
 
-def test_a_worker_leaves_the_journal_alone_when_the_model_was_replaced(folder, live):
-    DocumentModel.load(folder).save(folder)
-    with pytest.raises(ValueError, match="has been replaced since"):
-        LiveModel(folder, base=live.base)
-    live.add([CAT])
-    assert [path.name for path in folder.glob("journal-*.log")] == [journal_path(folder, live.base).name]
-    assert records(folder, live.base)[1]["texts"] == ["a cat sleeps"]
-
-
-def test_a_worker_makes_no_journal_and_folds_none(folder, live, worker):
-    with pytest.raises(ValueError, match="one of its workers"):
-        worker.fold()
-    journal_path(folder, live.base).unlink()
-    with pytest.raises(FileNotFoundError):
-        LiveModel(folder, base=live.base)
-    assert not list(folder.glob("journal-*.log"))
-
-
 def test_processes_follow_each_other(live, worker):
     one, other = live, worker
     assert one.add([CAT], key="one") == ([15], False)
@@ -290,36 +239,18 @@ def test_processes_follow_each_other(live, worker):
     assert contents(one.current()) == contents(other.current())
 
 
-def test_a_follower_cuts_off_what_a_killed_process_left(folder, live, worker):
-    one, other = live, worker
-    one.add([CAT])
-    (journal,) = folder.glob("journal-*.log")
-    with journal.open("ab") as file:
-        file.write(b"\xffTWR part of a record")
-    assert len(other.current().index) == 16
-    assert other.add([DOG])[0] == [16]
-    assert len(one.current().index) == 17
-
-
-def test_what_a_killed_worker_wrote_is_on_the_disk_before_it_is_acknowledged(live, worker, monkeypatch):
-    """A worker is killed after a record was written and before it was flushed; its client asks another worker."""
-
-    def killed(_):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr("os.fsync", killed)
-        with pytest.raises(KeyboardInterrupt):
-            worker.add([CAT], key="one")
-        with pytest.raises(KeyboardInterrupt):
-            live.add([CAT], key="one")
-        with pytest.raises(KeyboardInterrupt):
-            live.current()
-    flushed = []
-    real = os.fsync
-    monkeypatch.setattr("os.fsync", lambda descriptor: (real(descriptor), flushed.append(descriptor)))
-    assert live.add([CAT], key="one") == ([15], True)
-    assert len(flushed) == 1
+def test_every_reader_waits_for_the_writes_of_others_that_one_has_noticed(live, worker):
+    live.add([CAT])
+    found = []
+    readers = [threading.Thread(target=lambda: found.append(worker.current().index.ids[-1])) for _ in range(2)]
+    with worker._changing:  # as a write of its own would hold it
+        for reader in readers:
+            reader.start()
+        for reader in readers:
+            reader.join(0.2)
+    for reader in readers:
+        reader.join()
+    assert found == [15, 15]
 
 
 def test_readers_see_whole_writes_and_their_own(live, worker):
@@ -352,7 +283,7 @@ def test_readers_see_whole_writes_and_their_own(live, worker):
 
 @settings(max_examples=6)
 @given(st.lists(st.tuples(st.sampled_from(["add", "remove", "open", "fold"]), st.integers(0, 30)), max_size=8))
-def test_any_sequence_ends_as_a_model_without_a_journal_would(fitted, tmp_path_factory, steps):
+def test_any_sequence_ends_as_a_model_without_writes_in_a_file_would(fitted, tmp_path_factory, steps):
     folder = tmp_path_factory.mktemp("any") / "model"
     fitted.save(folder)
     expected = DocumentModel.load(folder)

@@ -7,13 +7,13 @@ UNKNOWN = {f"name {number}": 1 for number in range(1000)}
 
 
 def test_unknown_names_are_one_error_however_many_they_are():
-    with pytest.raises(ValidationError, match="Expected texts, k, highlight, got name 0") as caught:
+    with pytest.raises(ValidationError, match="Expected k, offset, where, highlight, texts, got name 0") as caught:
         SearchRequest.model_validate({"texts": ["a cat"], **UNKNOWN})
     assert caught.value.error_count() == 1
 
 
 def test_unknown_names_within_documents_are_one_error_a_document():
-    with pytest.raises(ValidationError, match="Expected text, label, title, got name 0") as caught:
+    with pytest.raises(ValidationError, match="Expected text, label, title, key, columns, got name 0") as caught:
         NewDocuments.model_validate({"documents": [UNKNOWN] * 100})
     assert caught.value.error_count() == 100
 

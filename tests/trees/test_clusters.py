@@ -21,11 +21,11 @@ def literal_parts(vectors, members, arity, draw):
     return [members[part == number] for number in range(len(chosen))]
 
 
-def literal_paths(vectors, arity, max_depth, seed):
+def literal_paths(vectors, arity, depth, seed):
     """Divide clusters one at a time; return the centres above each of the distinct points, from the root down."""
     random, paths = np.random.RandomState(seed), {}
     level = [(np.arange(len(vectors)), [vectors.mean(axis=0)])]
-    for _ in range(max_depth - 1):
+    for _ in range(depth - 1):
         following = []
         for (members, centres), draw in zip(level, random.uniform(size=len(level)), strict=True):
             for cluster in literal_parts(vectors, members, arity, draw):
@@ -47,7 +47,7 @@ def literal_distance(vectors, paths, one, other):
 @given(points, st.integers(2, 4), st.integers(1, 5), st.integers(0, 100))
 def test_agrees_with_dividing_one_cluster_at_a_time(vectors, arity, depth, seed):
     distinct = np.array(list(dict.fromkeys(map(tuple, vectors.tolist()))))
-    tree = cluster_tree(distinct, arity=arity, max_depth=depth, random_state=seed)
+    tree = cluster_tree(distinct, arity=arity, depth=depth, random_state=seed)
     words = np.arange(len(distinct))
     paths = literal_paths(distinct, arity, depth, seed)
     expected = [[literal_distance(distinct, paths, a, b) if a != b else 0.0 for b in words] for a in words]
@@ -56,7 +56,7 @@ def test_agrees_with_dividing_one_cluster_at_a_time(vectors, arity, depth, seed)
 
 @given(points, st.integers(2, 5), st.integers(1, 6), st.integers(0, 100))
 def test_no_shorter_than_the_ground_distance_and_zero_on_equal_points(vectors, arity, depth, seed):
-    tree = cluster_tree(vectors, arity=arity, max_depth=depth, random_state=seed)
+    tree = cluster_tree(vectors, arity=arity, depth=depth, random_state=seed)
     words = np.arange(len(vectors))
     along_tree = tree.word_distances(words[:, None], words)
     assert (along_tree >= cdist(vectors, vectors) - 1e-9).all()
@@ -65,10 +65,10 @@ def test_no_shorter_than_the_ground_distance_and_zero_on_equal_points(vectors, a
 
 def test_shape_is_bounded_by_arity_and_depth():
     vectors = np.random.RandomState(0).normal(size=(3000, 4))
-    tree = cluster_tree(vectors, arity=3, max_depth=5)
+    tree = cluster_tree(vectors, arity=3, depth=5)
     assert tree.depth == 4
     assert np.bincount(tree.parents[1:]).max() == 3
-    assert cluster_tree(vectors, max_depth=1).n_nodes == 1
+    assert cluster_tree(vectors, depth=1).n_nodes == 1
 
 
 def test_same_seed_same_tree():
@@ -84,7 +84,7 @@ def test_neither_tiny_nor_huge_vectors_lose_their_distances(scale):
     assert scaled.leaf_lengths / scale == pytest.approx(plain.leaf_lengths, rel=1e-9)
 
 
-@pytest.mark.parametrize(("name", "value"), [("arity", 1), ("arity", 2.5), ("max_depth", 0)])
+@pytest.mark.parametrize(("name", "value"), [("arity", 1), ("arity", 2.5), ("depth", 0)])
 def test_bad_arguments_are_refused(name, value):
     with pytest.raises(ValueError, match=f"{name} as an integer of at least .*, got {value}"):
         cluster_tree([[0.0]], **{name: value})

@@ -136,6 +136,6 @@ def test_missing_networkx_is_named(monkeypatch):
             raise ModuleNotFoundError("No module named 'networkx'", name="networkx")
         return real(name, *arguments, **options)
 
-    monkeypatch.setattr("treewass.extras.import_module", without_networkx)
+    monkeypatch.setattr("treewass.compute.extras.import_module", without_networkx)
     with pytest.raises(ImportError, match="pip install networkx"):
         to_networkx(Tree([-1]))

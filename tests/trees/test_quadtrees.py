@@ -20,14 +20,14 @@ conventions = st.sampled_from(CONVENTIONS)
 seeds = st.integers(0, 1000)
 
 
-def literal_distances(vectors, seed, convention, max_depth=32):
+def literal_distances(vectors, seed, convention, depth=32):
     """Walk down the levels of the shifted grid and add up the sides of the cells that two words do not share."""
     extent, words = np.ptp(vectors, axis=0).max(), range(len(vectors))
     if extent == 0:
         return np.zeros((len(vectors), len(vectors)))
     shift = np.random.RandomState(seed).uniform(size=vectors.shape[1])
     fractions = (vectors - vectors.min(axis=0)) / (2 * extent) + shift / 2
-    cells = [[tuple(np.floor(row * 2**level).astype(int)) for row in fractions] for level in range(max_depth + 1)]
+    cells = [[tuple(np.floor(row * 2**level).astype(int)) for row in fractions] for level in range(depth + 1)]
 
     def first_level_alone(word):
         for level, own in enumerate(cells):
@@ -59,7 +59,7 @@ def test_distances_are_the_sides_of_cells_that_words_do_not_share(vectors, seed,
 def test_transport_costs_at_most_the_root_of_dimensions_times_the_tree_distance(vectors, seed, convention, data):
     """Even where the depth is not enough to set all points apart."""
     depth = data.draw(st.sampled_from([1, 2, 32]))
-    tree = quadtree(vectors, convention=convention, max_depth=depth, random_state=seed)
+    tree = quadtree(vectors, convention=convention, depth=depth, random_state=seed)
     words = np.arange(len(vectors))
     along_tree = tree.word_distances(words[:, None], words)
     assert (cdist(vectors, vectors) <= math.sqrt(vectors.shape[1]) * along_tree + 1e-9).all()
@@ -112,7 +112,7 @@ def test_distinct_points_have_a_distance_however_far_an_outlier_is(convention, o
     random = np.random.RandomState(0)
     close = np.concatenate([np.zeros((1, 2)), -np.zeros((1, 2)), random.normal(size=(5, 2)) * 1e-12])
     vectors = np.concatenate([close, close[2:4], [[outlier, 0.0]]])
-    tree = quadtree(vectors, convention=convention, max_depth=depth)
+    tree = quadtree(vectors, convention=convention, depth=depth)
     words = np.arange(len(vectors))
     along_tree = tree.word_distances(words[:, None], words)
     equal = (vectors[:, None] == vectors[None]).all(axis=2)
@@ -137,7 +137,7 @@ def test_same_seed_same_tree_and_another_seed_another_shift():
         ({"vectors": [[-1.7e308], [1.7e308]]}, "extent fits a float64"),
         ({"vectors": [[0.0], [8e307]]}, "extent fits a float64"),
         ({"vectors": [[0.0]], "convention": "other"}, "one of backurs, indyk-thaper, got 'other'"),
-        ({"vectors": [[0.0]], "max_depth": 0}, "max_depth as an integer from 1 to 50, got 0"),
+        ({"vectors": [[0.0]], "depth": 0}, "depth as an integer from 1 to 50, got 0"),
     ],
 )
 def test_bad_arguments_are_refused(arguments, message):

@@ -1,22 +1,5 @@
 """Classify: nearest neighbours and their votes."""
 
-from typing import TYPE_CHECKING
+from lazy_loader import attach_stub
 
-from treewass._lazy import attach
-
-if TYPE_CHECKING:
-    from treewass.classify.classifier import TreeWassersteinClassifier
-    from treewass.classify.compared import ComparedNeighbors
-    from treewass.classify.votes import distance_vote, fallback_vote, majority_vote
-
-__all__ = ["ComparedNeighbors", "TreeWassersteinClassifier", "distance_vote", "fallback_vote", "majority_vote"]
-__getattr__, __dir__ = attach(
-    __name__,
-    {
-        "ComparedNeighbors": ".compared",
-        "TreeWassersteinClassifier": ".classifier",
-        "distance_vote": ".votes",
-        "fallback_vote": ".votes",
-        "majority_vote": ".votes",
-    },
-)
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)

@@ -6,21 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
 
-from treewass.classify.decision import VOTES, NeighborVote
+from treewass.classify.channel_choice import calibrate
 from treewass.classify.held_out import hold_out
-from treewass.classify.neighbors import NeighborClassifier, others_only
-from treewass.classify.pooling import PooledVote, fit_pool
-from treewass.classify.votes import vote_temperature
-from treewass.documents.histograms import warn_about_empty_rows
-from treewass.learners.inputs import check_documents, check_labelled_documents
-from treewass.learners.profile import ProfileTreeWasserstein
-from treewass.learners.stars import bow_metric, tfidf_metric
-from treewass.search.embedding import unknown_rows
+from treewass.classify.metrics import learn_metric
+from treewass.compute.progress import show_progress
+from treewass.documents.arguments import check_choice
+from treewass.documents.word_vectors import open_vectors
 from treewass.search.index import TreeIndex
+from treewass.trees.embedding import unknown_rows
 from treewass.trees.metric import TreeMetric
+from treewass.votes.calibration import PooledVote
+from treewass.votes.channels import CountedTerms, ScoreChannel, select_rows
+from treewass.votes.linear_scores import ChannelLearner, LinearScores
+from treewass.votes.neighbors import NeighborClassifier
+from treewass.votes.rules import VOTES, NeighborVote, first_of_weight, vote_temperature
+from treewass.votes.vector_scores import VectorScores
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -36,10 +37,11 @@ class TreeWassersteinClassifier(NeighborClassifier):
 
     Parameters
     ----------
-    metric : None, "bow", "tfidf", estimator or TreeMetric, default=None
-        The distance: None learns a tree with `ProfileTreeWasserstein`; ``"bow"`` and ``"tfidf"`` are the L1
-        distances between bags of words, plain or weighted; an unfitted transformer with a `metric_` after fitting,
-        such as any learner of treewass, is cloned and fitted; a `TreeMetric` is used as it is.
+    metric : None, "profile", "stw", "bow", "tfidf", estimator or TreeMetric, default=None
+        The distance. None and ``"profile"`` learn a tree with `ProfileTreeWasserstein`, ``"stw"`` with
+        `SupervisedTreeWasserstein`, the paper's learner. ``"bow"`` and ``"tfidf"`` are the L1 distances between bags
+        of words, plain or weighted. An unfitted transformer with a `metric_` after fitting, such as any learner of
+        treewass, is cloned and fitted; if it is verbose, so is the classifier. A `TreeMetric` is used as it is.
     n_neighbors : int, default=19
         Neighbours that vote; all documents where there are fewer.
     vote : {"distance", "fallback", "majority"}, default="distance"
@@ -47,12 +49,17 @@ class TreeWassersteinClassifier(NeighborClassifier):
         of the k − 2 nearest, and so on); or each the same.
     calibrate : bool, default=True
         Whether the distance vote learns, from documents held out of the training, how far neighbours count and how
-        sure to be: the metric is learned two to four times in all. False takes weights as they come. The other
+        sure to be: the metric is learned several times in all. False takes weights as they come. The other
         votes are never calibrated.
+    linear : bool, default=True
+        Whether the calibrated vote also listens to a linear channel: support vectors on the TF-IDF of words, fitted on
+        the same documents; and, where profiles have word vectors, to logistic regression on the mean vector of a
+        document's words. Without it the neighbours alone decide. A vote that is not calibrated has no channel, and
+        neither has one of fewer than 20 documents, of which none are held out.
     n_jobs : int, optional
         Threads for batches of queries; -1 for all cores. Results do not depend on it.
     random_state : int, RandomState instance or None, default=0
-        Passed to the default learner.
+        Passed to a learner given by its name.
 
     Attributes
     ----------
@@ -69,6 +76,12 @@ class TreeWassersteinClassifier(NeighborClassifier):
         neighbour, of held-out documents if `calibrate`, and of training documents otherwise.
     pooled_vote_ : PooledVote or None
         How the distance vote is calibrated; None without calibration.
+    channels_ : dict of str to ScoreChannel
+        The channels that the vote listens to, in the order of its weights: ``"linear"``, and ``"vectors"`` where
+        profiles have word vectors; none without `linear`.
+    penalties_ : dict of str to float
+        How closely each channel is fitted (C of the support vectors, or of the logistic regression), chosen on
+        held-out documents.
     neighbor_vote_ : NeighborVote
         All that turns labels and distances of neighbours into probabilities.
     learner_ : estimator or None
@@ -93,6 +106,7 @@ class TreeWassersteinClassifier(NeighborClassifier):
         n_neighbors: int = 19,
         vote: str = "distance",
         calibrate: bool = True,
+        linear: bool = True,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = 0,
     ) -> None:
@@ -100,10 +114,11 @@ class TreeWassersteinClassifier(NeighborClassifier):
         self.n_neighbors = n_neighbors
         self.vote = vote
         self.calibrate = calibrate
+        self.linear = linear
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: ArrayLike) -> TreeWassersteinClassifier:
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> TreeWassersteinClassifier:
         """Learn the metric, where there is one to learn, and index the documents.
 
         Parameters
@@ -112,136 +127,127 @@ class TreeWassersteinClassifier(NeighborClassifier):
             Counts or weights. Documents without a known word are never neighbours, with a warning.
         y : array-like of shape (n_documents,)
             Labels.
+        sample_weight : array-like of shape (n_documents,), optional
+            Weight of each document, one by default. A document of weight two counts as two, in the learner and as a
+            neighbour; one of weight zero is left out. A learner that takes no weights is refused, unless all are one.
 
         Returns
         -------
         TreeWassersteinClassifier
             Itself.
         """
-        if self.vote not in VOTES:
-            raise ValueError(f"Expected vote to be one of {', '.join(VOTES)}, got {self.vote!r}.")
-        if not isinstance(self.n_neighbors, int | np.integer) or self.n_neighbors < 1:
-            raise ValueError(f"Expected n_neighbors as an integer of at least 1, got {self.n_neighbors!r}.")
-        counts, labels = check_labelled_documents(self, X, y)
-        self.classes_, self._labels = np.unique(labels, return_inverse=True)
-        self.class_prior_ = np.bincount(self._labels) / self._labels.size
-        self.metric_, self.learner_ = self._learn(counts, labels)
-        self.index_ = self._index(counts)
-        self._documents = counts
-        self.temperature_ = self._choose_temperature()
-        self.pooled_vote_ = self._calibrate() if self.vote == "distance" and self.calibrate else None
+        return self._fit(X, y, sample_weight)
+
+    def _fit(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, terms: CountedTerms | None = None
+    ) -> TreeWassersteinClassifier:
+        """Fit; the linear channel looks at other terms of the same documents than words, if they are given."""
+        check_choice("vote", self.vote, VOTES)
+        counts, labels = self._start(X, y, sample_weight)
+        self._rows = np.flatnonzero(self._weights)
+        self._documents = counts if self._rows.size == labels.size else counts[self._rows]
+        calibrates = self.vote == "distance" and self.calibrate
+        with show_progress("learning the metric", 2 + calibrates, self._verbose) as advance:
+            settings = {"random_state": self.random_state, "n_jobs": self.n_jobs}
+            self.metric_, self.learner_ = learn_metric(
+                self.metric, self._documents, labels[self._rows], self._weights[self._rows], **settings
+            )
+            advance(1, "indexing documents")
+            self.index_ = TreeIndex(self.metric_, n_jobs=self.n_jobs)
+            self.index_.add(self._documents, self._rows)
+            advance(1, "calibrating the vote" if calibrates else "fitted")
+            self.pooled_vote_: PooledVote | None = None
+            self.channels_: dict[str, ScoreChannel] = {}
+            self.penalties_: dict[str, float] = {}
+            if calibrates:
+                self._calibrate(counts if terms is None else terms)
+                advance(1, "fitted")
+            else:
+                self.temperature_ = self._choose_temperature()
         self.neighbor_vote_ = NeighborVote(
             self.vote, int(self.n_neighbors), self.class_prior_, self.temperature_, self.pooled_vote_
         )
         return self
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Estimate the probability of each class from the neighbours' vote.
-
-        Parameters
-        ----------
-        X : sparse matrix or array-like of shape (n_documents, n_words)
-            Counts or weights. A document without a known word gets the class prior, with a warning.
-
-        Returns
-        -------
-        ndarray of shape (n_documents, n_classes)
-            In the order of `classes_`; rows sum to one.
-        """
-        check_is_fitted(self)
-        counts = check_documents(self, X)
-        unknown = unknown_rows(self.metric_, counts)
-        warn_about_empty_rows(unknown, "they get the class prior.")
-        known = np.setdiff1d(np.arange(counts.shape[0]), unknown)
-        probabilities = np.tile(self.class_prior_, (counts.shape[0], 1))
-        if known.size:
-            probabilities[known] = self._vote(*self.index_.search(counts[known], self.n_neighbors))
-        return probabilities
-
-    def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> csr_array:
-        """Build the graph of nearest training documents.
-
-        Parameters
-        ----------
-        X, n_neighbors
-            As in `kneighbors`.
-        mode : {"connectivity", "distance"}, default="connectivity"
-            Ones, or the distances.
-
-        Returns
-        -------
-        csr_array of shape (n_queries, n_documents)
-        """
-        from scipy.sparse import csr_array
-
-        if mode not in ("connectivity", "distance"):
-            raise ValueError(f'Expected mode to be "connectivity" or "distance", got {mode!r}.')
-        distances, rows = self.kneighbors(X, n_neighbors)
-        values = distances if mode == "distance" else np.ones(rows.shape)
-        bounds = np.arange(len(rows) + 1) * rows.shape[1]
-        return csr_array((values.ravel(), rows.ravel(), bounds), shape=(len(rows), self._documents.shape[0]))
-
-    def _neighbors(self, X: Any, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        if X is None:
-            return self._other_documents(np.arange(self._documents.shape[0]), k)
-        return self.index_.search(check_documents(self, X), k)
-
-    def _learn(self, counts: csr_array, labels: NDArray[Any]) -> tuple[TreeMetric, Any]:
-        """Turn the parameter `metric` into a TreeMetric; return the learner too, if there is one."""
-        if isinstance(self.metric, TreeMetric):
-            return self.metric, None
-        if self.metric == "bow":
-            return bow_metric(counts.shape[1]), None
-        if self.metric == "tfidf":
-            return tfidf_metric(counts), None
-        if isinstance(self.metric, str) or not (self.metric is None or hasattr(self.metric, "fit")):
-            raise ValueError(
-                'Expected metric to be None, "bow", "tfidf", an unfitted transformer with a metric_, or a '
-                f"TreeMetric, got {self.metric!r}."
-            )
-        learner = ProfileTreeWasserstein(random_state=self.random_state) if self.metric is None else clone(self.metric)
-        learned = learner.fit(counts, labels)
-        metric = getattr(learned, "metric_", None)
-        if not isinstance(metric, TreeMetric):
-            raise TypeError(f"Expected {type(learner).__name__} to have a TreeMetric as metric_ after fitting.")
-        return metric, learned
-
-    def _index(self, counts: csr_array) -> TreeIndex:
-        """Index the training documents under their row numbers."""
-        index = TreeIndex(self.metric_, n_jobs=self.n_jobs)
-        index.add(counts)
-        return index
+    @property
+    def _verbose(self) -> bool:
+        return bool(getattr(self.metric, "verbose", False))
 
     def _choose_temperature(self) -> float:
         """Look at the neighbours of some training documents, spread evenly over all."""
-        searchable = np.setdiff1d(self.index_.ids, unknown_rows(self.metric_, self._documents))
+        searchable = np.delete(np.arange(self._rows.size), unknown_rows(self.metric_, self._documents))
         if not searchable.size:
             raise ValueError("Expected at least one document with a known word, got none: X holds only zeros.")
         sample = searchable[:: -(-searchable.size // _TEMPERATURE_SAMPLE)]
-        distances, _ = self._other_documents(sample, self.n_neighbors)
-        return vote_temperature(distances, self.metric_.resolution)
+        distances, rows = self._search(self._documents[sample], self.n_neighbors + 1)
+        own = rows == self._rows[sample, None]
+        weights = np.maximum(self._weights[rows] - own, 0.0)  # a document of weight two is its own neighbour
+        heard = first_of_weight(weights, self.n_neighbors)
+        return vote_temperature(distances, self.metric_.resolution, heard, self._weights[self._rows[sample]])
 
-    def _calibrate(self) -> PooledVote:
-        """Fit the vote to documents that the metric has not seen."""
+    def _calibrate(self, terms: CountedTerms) -> None:
+        """Fit the vote to documents that the metric has not seen, and the channels that it listens to."""
+        documents, metric = self._used_words()
+        settings = {"random_state": self.random_state, "n_jobs": self.n_jobs}
 
-        def learn(counts: csr_array, codes: NDArray[np.intp]) -> TreeMetric:
-            return self._learn(counts, self.classes_[codes])[0]
+        def learn(counts: csr_array, codes: NDArray[np.intp], weights: NDArray[np.float64]) -> TreeMetric:
+            return learn_metric(metric, counts, self.classes_[codes], weights, **settings)[0]
 
-        rows = np.flatnonzero(np.diff(self._documents.indptr))
-        held = hold_out(self._documents[rows], self._labels[rows], learn, self.n_neighbors, self.n_jobs)
-        if held.truth.size:
-            self.temperature_ = vote_temperature(held.distances, self.metric_.resolution)
-        return fit_pool(self.class_prior_, self.temperature_, held.labels, held.distances, held.truth)
+        places = np.flatnonzero(np.diff(documents.indptr))
+        rows = self._rows[places]
+        held = hold_out(
+            documents[places],
+            self._labels[rows],
+            learn,
+            self.n_neighbors,
+            weights=self._weights[rows],
+            n_jobs=self.n_jobs,
+            verbose=self._verbose,
+        )
+        self.temperature_ = (
+            vote_temperature(held.distances, self.metric_.resolution, held.neighbor_weights, held.weights)
+            if held.truth.size
+            else self._choose_temperature()
+        )
+        learners = self._channel_learners(terms, places)
+        self.pooled_vote_, self.channels_, self.penalties_ = calibrate(
+            self.class_prior_, self.temperature_, held, learners
+        )
 
-    def _other_documents(self, rows: NDArray[np.intp], k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Search for training documents among the training documents, leaving each itself out."""
-        return others_only(*self.index_.search(self._documents[rows], k + 1), rows)
+    def _used_words(self) -> tuple[csr_array, Any]:
+        """Return documents and metric; with word vectors, without the words of no document, which change nothing."""
+        vectors = self._word_vectors()
+        if vectors is None:
+            return self._documents, self.metric
+        used = np.unique(self._documents.indices)
+        return self._documents[:, used], clone(self.learner_).set_params(word_vectors=vectors[used])
 
-    def _vote(self, distances: NDArray[np.float64], ids: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Turn neighbours into class probabilities."""
-        return self.neighbor_vote_.probabilities(self._labels[ids], distances)
+    def _word_vectors(self) -> NDArray[Any] | None:
+        """Return the vectors of the learner's words, zero for a word without one; None if profiles have none."""
+        if type(self.learner_).__name__ != "ProfileTreeWasserstein" or self.learner_.word_vectors is None:
+            return None
+        found, covered = open_vectors(self.learner_.word_vectors, caller=type(self).__name__)
+        n_words = self._documents.shape[1]
+        return np.where(covered[:n_words, None], found[:n_words], 0)
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.poor_score = True
-        return tags
+    def _channel_learners(self, terms: CountedTerms, places: NDArray[np.intp]) -> list[ChannelLearner]:
+        """Say what learns the channels, each from these of the documents of weight above zero."""
+        if not self.linear:
+            return []
+        rows = self._rows[places]
+        known = self._labels[rows], len(self.classes_), self._weights[rows]
+        learners: list[ChannelLearner] = [LinearScores(select_rows(terms, rows), *known)]
+        vectors = self._word_vectors()
+        if vectors is not None:
+            learners.append(VectorScores(select_rows(self._documents, places), *known, vectors))
+        return learners
+
+    def _knows(self, counts: csr_array) -> NDArray[np.bool_]:
+        return ~np.isin(np.arange(counts.shape[0]), unknown_rows(self.metric_, counts))
+
+    def _search(self, counts: csr_array, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        return self.index_.search(counts, k)
+
+    def _vote(self, rows: NDArray[np.int64], distances: NDArray[np.float64], counts: csr_array) -> NDArray[np.float64]:
+        scores = [channel.scores(counts) for channel in self.channels_.values()]
+        return self.neighbor_vote_.probabilities(self._labels[rows], distances, scores, self._weights[rows])

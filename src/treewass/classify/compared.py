@@ -8,14 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils.validation import check_is_fitted
 
-from treewass.classify.neighbors import NeighborClassifier, others_only
-from treewass.classify.votes import fallback_vote
-from treewass.distances.inputs import check_vectors
-from treewass.documents.histograms import first_few, warn_about_empty_rows
-from treewass.documents.latent_vectors import svd_vectors
-from treewass.learners.inputs import check_documents, check_labelled_documents, check_ranges
+from treewass.documents.histograms import warn_about_empty_rows
+from treewass.documents.word_vectors import check_vectors, svd_vectors
+from treewass.votes.neighbors import NeighborClassifier
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -69,6 +65,8 @@ class ComparedNeighbors(NeighborClassifier):
     array(['near'], dtype='<U4')
     """
 
+    _known = "a word with a vector"
+
     def __init__(
         self,
         *,
@@ -99,86 +97,51 @@ class ComparedNeighbors(NeighborClassifier):
         ComparedNeighbors
             Itself.
         """
-        check_ranges(self, {"n_neighbors": 1}, (), ())
         if (self.distance is None) == (self.search is None):
             raise ValueError("Expected either distance or search, got both or neither.")
-        counts, labels = check_labelled_documents(self, X, y)
-        self.classes_, codes = np.unique(labels, return_inverse=True)
-        self.class_prior_ = np.bincount(codes) / codes.size
+        counts, labels = self._start(X, y)
         vectors = svd_vectors(counts) if self.word_vectors is None else self.word_vectors
         _, self._covered = check_vectors(vectors, caller="ComparedNeighbors")
-        known = self._known(counts, "they are never neighbours.")
-        if not known.size:
+        knows = self._knows(counts)
+        warn_about_empty_rows(np.flatnonzero(~knows), "they are never neighbours.")
+        self._rows = np.flatnonzero(knows)
+        if not self._rows.size:
             raise ValueError("Expected at least one document with a word that has a vector, got none.")
-        self._documents, self._rows, self._labels = counts[known], known, codes[known]
-        self._compare: Callable[..., Any]
-        if self.search is not None:
-            self._compare = partial(self.search, word_vectors=vectors, **(self.settings or {}))
-        elif hasattr(self.distance, "fit"):
-            self._compare = clone(self.distance).fit(self._documents, labels[known]).pairwise
-        elif self.distance is not None:
-            self._compare = partial(self.distance, word_vectors=vectors, **(self.settings or {}))
+        self._documents = counts[self._rows]
+        self._compare = self._comparison(labels[self._rows], vectors)
         return self
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Estimate the probability of each class from the neighbours' vote.
+    def _comparison(self, labels: NDArray[Any], vectors: Any) -> Callable[..., Any]:
+        """Make the function that compares documents: that of a fitted estimator, or one with its settings."""
+        if self.search is None and hasattr(self.distance, "fit"):
+            fitted = clone(self.distance).fit(self._documents, labels)
+            return fitted.pairwise  # type: ignore[no-any-return]
+        chosen: Any = self.distance if self.search is None else self.search
+        return partial(chosen, word_vectors=vectors, **(self.settings or {}))
 
-        Parameters
-        ----------
-        X : sparse matrix or array-like of shape (n_documents, n_words)
-            Counts or weights. A document without a word that has a vector gets the class prior, with a warning.
-
-        Returns
-        -------
-        ndarray of shape (n_documents, n_classes)
-        """
-        check_is_fitted(self)
-        counts = check_documents(self, X)
-        known = self._known(counts, "they get the class prior.")
-        probabilities = np.tile(self.class_prior_, (counts.shape[0], 1))
-        step = max(1, _BLOCK // self._labels.size)
-        for start in range(0, known.size, step):
-            rows = known[start : start + step]
-            places = self._nearest(counts[rows], self.n_neighbors)[1]
-            probabilities[rows] = fallback_vote(self._labels[places], self.classes_.size)
-        return probabilities
-
-    def _neighbors(self, X: Any, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        if X is None:
-            found = self._neighbors(self._documents, k + 1)
-            return others_only(*found, self._rows)
-        counts = check_documents(self, X)
-        empty = np.flatnonzero(self._covered_mass(counts) <= 0)
-        if empty.size:
-            raise ValueError(f"Expected a word with a vector in each document, rows {first_few(empty)} hold none.")
-        distances = np.empty((counts.shape[0], min(k, self._labels.size)))
-        places = np.empty(distances.shape, dtype=np.int64)
-        step = max(1, _BLOCK // self._labels.size)
-        for start in range(0, counts.shape[0], step):
-            block = slice(start, start + step)
-            distances[block], places[block] = self._nearest(counts[block], k)
-        return distances, self._rows[places].astype(np.int64, copy=False)
-
-    def _nearest(self, counts: csr_array, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Find the nearest documents of some others, which all have a word with a vector."""
-        if self.search is not None:
-            distances, places = self._compare(counts, self._documents, n_neighbors=min(k, self._labels.size))
-            return distances, places
-        distances = self._compare(counts, self._documents)
-        places = np.argsort(distances, axis=1, kind="stable")[:, :k]
-        return np.take_along_axis(distances, places, axis=1), places
-
-    def _known(self, counts: csr_array, consequence: str) -> NDArray[np.intp]:
-        """Find the documents with a word that has a vector, and warn about the others."""
-        covered = self._covered_mass(counts)
-        warn_about_empty_rows(np.flatnonzero(covered <= 0), consequence)
-        return np.flatnonzero(covered > 0)
-
-    def _covered_mass(self, counts: csr_array) -> NDArray[np.float64]:
-        """Add up the mass of the words that have a vector, by document."""
+    def _knows(self, counts: csr_array) -> NDArray[np.bool_]:
         if self._covered.size != counts.shape[1]:
             raise ValueError(
                 f"Expected one word vector for each of the {counts.shape[1]} columns of X, got {self._covered.size}. "
                 "Align them with the vocabulary: WordVectors.align(words)."
             )
-        return np.asarray(counts @ self._covered.astype(np.float64))
+        return np.asarray(counts @ self._covered.astype(np.float64) > 0)
+
+    def _search(self, counts: csr_array, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        n_documents, n_others = counts.shape[0], self._documents.shape[0]
+        distances = np.empty((n_documents, min(k, n_others)))
+        places = np.empty(distances.shape, dtype=np.int64)
+        step = max(1, _BLOCK // n_others)
+        for start in range(0, n_documents, step):
+            block = slice(start, start + step)
+            distances[block], places[block] = self._nearest(counts[block], distances.shape[1])
+        return distances, self._rows[places].astype(np.int64, copy=False)
+
+    def _nearest(self, counts: csr_array, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Find the nearest documents of a few others, as positions in `_documents`."""
+        if self.search is not None:
+            distances, places = self._compare(counts, self._documents, n_neighbors=k)
+            return distances, places
+        distances = self._compare(counts, self._documents)
+        places = np.argsort(distances, axis=1, kind="stable")[:, :k]
+        return np.take_along_axis(distances, places, axis=1), places

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from treewass.documents.histograms import to_histograms
-from treewass.learners.fingerprints import fingerprints
-from treewass.search.embedding import unknown_rows
+from treewass.compute.progress import show_progress
+from treewass.documents.histograms import fingerprints, to_histograms
 from treewass.search.index import TreeIndex
+from treewass.trees.embedding import unknown_rows
 from treewass.trees.metric import TreeMetric
+from treewass.votes.rules import first_of_weight
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,95 +20,97 @@ if TYPE_CHECKING:
 
 __all__ = ["HeldOut", "hold_out"]
 
-_PARTS = 3
-_ENOUGH = 2000
+_MORE_PARTS, _PARTS, _LESS_PARTS = 10, 3, 2
+_FEW = 200  # documents, of which less is held out at a time: a metric of two thirds is no guide to one of all
+_MANY = 6000  # documents, of which more is held out at a time: half of them are a guide to all
+_ENOUGH, _MOST_AT_ONCE = 1200, 2000
 _FEWEST = 20
 
 
-@dataclass(frozen=True, slots=True)
-class HeldOut:
-    """Held-out documents and their neighbours among the others.
+class HeldOut(NamedTuple):
+    """Class numbers and weights of held-out documents, and class numbers, distances and weights of their neighbours.
 
-    Parameters
-    ----------
-    truth : ndarray of int, shape (n_queries,)
-        The documents' class numbers.
-    labels : ndarray of int, shape (n_queries, k)
-        Class numbers of the neighbours, nearest first.
-    distances : ndarray of shape (n_queries, k)
+    The documents come part after part; `parts` holds the rows of each part, and those it was held out of.
     """
 
-    truth: NDArray[np.intp]
-    labels: NDArray[np.intp]
-    distances: NDArray[np.float64]
+    truth: NDArray[np.intp]  # (n_queries,)
+    labels: NDArray[np.intp]  # (n_queries, k)
+    distances: NDArray[np.float64]  # (n_queries, k)
+    weights: NDArray[np.float64]  # (n_queries,)
+    neighbor_weights: NDArray[np.float64]  # (n_queries, k), as `first_of_weight` cuts them
+    parts: tuple[tuple[NDArray[np.intp], NDArray[np.intp]], ...] = ()
 
 
 def hold_out(
     counts: csr_array,
     labels: NDArray[np.intp],
-    learn: Callable[[csr_array, NDArray[np.intp]], TreeMetric],
+    learn: Callable[[csr_array, NDArray[np.intp], NDArray[np.float64]], TreeMetric],
     k: int,
-    n_jobs: int | None,
+    *,
+    weights: NDArray[np.float64] | None = None,
+    n_jobs: int | None = None,
+    verbose: bool = False,
 ) -> HeldOut:
     """Learn the metric without some documents, and find their neighbours among those it was learned from.
 
-    Equal documents are held out together, so that none meets its copy. A third of the documents is held out at a
-    time, at most 2000, and other thirds until there are 2000 in all.
+    Equal documents are held out together, so that none meets its copy. A third of the documents is held out at a time,
+    and other thirds until there are 1200 in all; it is a tenth of 200 documents or less, and half of more than 6000.
+    Of each part, at most 2000 documents look for neighbours.
 
-    Parameters
-    ----------
-    counts : csr_array of shape (n_documents, n_words)
-        Canonical counts.
-    labels : ndarray of int, shape (n_documents,)
-        Class numbers.
-    learn : callable
-        Makes a metric of documents and class numbers.
-    k : int
-        Neighbours a document; fewer where the parts are smaller.
-    n_jobs : int or None
-        Threads of the search.
-
-    Returns
-    -------
-    HeldOut
-        Without queries if there are fewer than 20 documents.
+    Counts are canonical, labels are class numbers, weights say how many documents each counts as, one by default, and
+    `learn` makes a metric of these. There are fewer than k neighbours where a part is smaller, and no queries at all if
+    there are fewer than 20 documents.
     """
-    found = []
-    for queries, others in _parts(counts):
-        if not others.size:
-            break
-        metric = learn(counts[others], labels[others])
-        index = TreeIndex(metric, n_jobs=n_jobs)
-        documents = np.setdiff1d(np.arange(others.size), unknown_rows(metric, counts[others]))
-        known = np.setdiff1d(np.arange(queries.size), unknown_rows(metric, counts[queries]))
-        if not documents.size or not known.size:
-            continue
-        index.add(counts[others[documents]], documents)
-        distances, ids = index.search(counts[queries[known]], k)
-        found.append((labels[queries[known]], labels[others][ids], distances))
-    width = min((part[1].shape[1] for part in found), default=k)
-    if not found:
-        return HeldOut(np.zeros(0, dtype=np.intp), np.zeros((0, width), dtype=np.intp), np.zeros((0, width)))
+    weights = np.ones(labels.size) if weights is None else weights
+    nothing = np.zeros((0, k))
+    found = [HeldOut(np.zeros(0, dtype=np.intp), nothing.astype(np.intp), nothing, np.zeros(0), nothing)]
+    parts = list(_parts(counts, labels, weights))
+    with show_progress("learning without held-out documents", len(parts), verbose) as advance:
+        for queries, others in parts:
+            if np.unique(labels[others]).size < 2:  # the part holds all documents of the other classes
+                continue
+            metric = learn(counts[others], labels[others], weights[others])
+            documents = np.delete(others, unknown_rows(metric, counts[others]))
+            known = np.delete(queries, unknown_rows(metric, counts[queries]))
+            if documents.size and known.size:
+                index = TreeIndex(metric, n_jobs=n_jobs)
+                index.add(counts[documents], documents)
+                distances, rows = index.search(counts[known], k)
+                heard = first_of_weight(weights[rows], k)
+                found.append(HeldOut(labels[known], labels[rows], distances, weights[known], heard, ((known, others),)))
+            advance()
+    width = min(part.labels.shape[1] for part in found)
     return HeldOut(
-        np.concatenate([truth for truth, _, _ in found]),
-        np.concatenate([near[:, :width] for _, near, _ in found]),
-        np.concatenate([distances[:, :width] for _, _, distances in found]),
+        np.concatenate([part.truth for part in found]),
+        np.concatenate([part.labels[:, :width] for part in found]),
+        np.concatenate([part.distances[:, :width] for part in found]),
+        np.concatenate([part.weights for part in found]),
+        np.concatenate([part.neighbor_weights[:, :width] for part in found]),
+        tuple(rows for part in found for rows in part.parts),
     )
 
 
-def _parts(counts: csr_array) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Yield rows to hold out, and the others; which rows depends on their content alone."""
-    n_documents = counts.shape[0]
+def _parts(
+    counts: csr_array, labels: NDArray[np.intp], weights: NDArray[np.float64]
+) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Yield rows to hold out, and the others; which rows depends on their content and label alone.
+
+    The documents of a class are dealt out to the parts one after the other: a part that took many of a class would meet
+    few neighbours of it.
+    """
+    n_documents = weights.sum()
     if n_documents < _FEWEST:
         return
+    n_parts = _MORE_PARTS if n_documents <= _FEW else _PARTS if n_documents <= _MANY else _LESS_PARTS
     prints = fingerprints(to_histograms(counts))
-    order = np.argsort(prints, kind="stable")
-    prints = prints[order]
-    size = min(-(-n_documents // _PARTS), _ENOUGH)
-    held = 0
-    while held < min(n_documents, _ENOUGH):
-        stop = min(held + size, n_documents)
-        while stop < n_documents and prints[stop] == prints[stop - 1]:
-            stop += 1
-        yield np.sort(order[held:stop]), np.sort(np.delete(order, slice(held, stop)))
-        held = stop
+    _, first, document = np.unique(prints, return_index=True, return_inverse=True)
+    part = np.empty(first.size, dtype=np.intp)
+    part[np.lexsort((prints[first], labels[first]))] = np.arange(first.size) % n_parts
+    part_of, held = part[document.ravel()], 0.0
+    for number in range(n_parts):
+        queries, others = np.flatnonzero(part_of == number), np.flatnonzero(part_of != number)
+        if held >= _ENOUGH or not others.size:
+            return
+        if queries.size:
+            yield queries[:: -(-queries.size // _MOST_AT_ONCE)], others
+            held += weights[queries].sum()

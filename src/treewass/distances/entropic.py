@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from treewass.distances.matrices import compute_rows, query_costs
-from treewass.distances.pairs import DocumentPairs, check_cost, pair_documents
-from treewass.extras import require
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from treewass.compute.extras import require
+from treewass.distances.document_pairs import DocumentPairs, check_cost, compute_rows, pair_documents
+from treewass.documents.arguments import check_integer, check_positive
 
 __all__ = ["sinkhorn"]
 
@@ -28,31 +26,31 @@ def sinkhorn(
     *,
     word_vectors: Any,
     cost: str = "euclidean",
-    regularisation: float = 0.1,
+    regularization: float = 0.1,
     tolerance: float = 0.01,
-    max_iterations: int = 1000,
+    max_iter: int = 1000,
     device: str | None = None,
     n_jobs: int | None = None,
     verbose: bool = False,
-    store: str | os.PathLike[str] | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> NDArray[np.float64]:
     r"""Compute the word mover's distance approximately, by Sinkhorn's iterations in the log domain [1]_.
 
-    The plan minimises :math:`\sum_{ij} T_{ij} c_{ij} + \varepsilon \sum_{ij} T_{ij} \log T_{ij}`; what is returned
-    is its cost, the first sum, after the plan has been brought to the exact marginals [2]_. So it is never below
-    `wmd`, and comes down to it as :math:`\varepsilon` falls.
+    The plan minimises :math:`\sum_{ij} T_{ij} c_{ij} + \varepsilon \sum_{ij} T_{ij} \log T_{ij}`. It is then brought to
+    the exact marginals [2]_, and its cost, the first sum, is returned. So the result is never below `wmd`, and comes
+    down to it as :math:`\varepsilon` falls.
 
     Parameters
     ----------
-    X, Y, word_vectors, cost, verbose, store
+    X, Y, word_vectors, cost, verbose, checkpoint
         As in `wmd`.
-    regularisation : float, default=0.1
-        :math:`\varepsilon`, in the units of the cost. The smaller, the more iterations.
+    regularization : float, default=0.1
+        :math:`\varepsilon`, in the units of the cost. Smaller values take more iterations.
     tolerance : float, default=0.01
-        Mass that may be in the wrong place when the iterations of a pair end, before it is put right. On text, less
-        makes three times the work and moves the result by a tenth of what the penalty does.
-    max_iterations : int, default=1000
-        After so many they end in any case, with a ``ConvergenceWarning``.
+        Iterations of a pair end when at most this mass is in the wrong place; then it is put right. On text, a smaller
+        value makes three times the work and moves the result by a tenth of what the penalty does.
+    max_iter : int, default=1000
+        Most iterations; a pair that needs more ends with a ``ConvergenceWarning``.
     device : str, optional
         A device of torch, such as ``"cpu"`` or ``"cuda"``, which needs the extra ``train``; by default numpy.
     n_jobs : int, optional
@@ -75,23 +73,21 @@ def sinkhorn(
     >>> sinkhorn([[1, 1, 0]], [[0, 0, 2], [1, 2, 0]], word_vectors=vectors).round(3)
     array([[4.5, 0.5]])
     """
-    squared = check_cost(cost, caller="sinkhorn")
-    _check_settings(regularisation, tolerance, max_iterations)
+    settings = {
+        "squared": check_cost(cost),
+        "regularization": check_positive("regularization", regularization),
+        "tolerance": check_positive("tolerance", tolerance),
+        "max_iter": check_integer("max_iter", max_iter),
+        "device": device,
+    }
     if device is not None:
         require("torch", purpose="sinkhorn on a device", extra="train")
     pairs = pair_documents(X, Y, word_vectors, caller="sinkhorn")
     if not all(pairs.shape):
         return np.zeros(pairs.shape)
-    settings = {
-        "squared": squared,
-        "regularisation": float(regularisation),
-        "tolerance": float(tolerance),
-        "max_iterations": int(max_iterations),
-        "device": device,
-    }
-    options: dict[str, Any] = {"n_jobs": n_jobs, "verbose": verbose, "store": store}
-    found = compute_rows(pairs, _rows, settings, name="sinkhorn", processes=False, **options)
-    _warn_unless_converged(int(found["unfinished"].sum()), max_iterations)
+    options: dict[str, Any] = {"n_jobs": n_jobs, "verbose": verbose, "checkpoint": checkpoint}
+    found = compute_rows(pairs, _rows, settings, name="sinkhorn", **options)
+    _warn_unless_converged(int(found["unfinished"].sum()), max_iter)
     distances: NDArray[np.float64] = found["distances"]
     return distances + np.triu(distances, 1).T if pairs.same else distances
 
@@ -102,26 +98,26 @@ def _rows(
     stop: int,
     *,
     squared: bool,
-    regularisation: float,
+    regularization: float,
     tolerance: float,
-    max_iterations: int,
+    max_iter: int,
     device: str | None,
 ) -> dict[str, NDArray[Any]]:
     """Compute some rows; of two equal sets only the diagonal and what lies right of it."""
     distances, unfinished = np.zeros((stop - start, pairs.shape[1])), np.zeros(stop - start, dtype=np.int64)
     for row in range(start, stop):
-        table = query_costs(pairs, row, squared)
-        if regularisation < _LEAST_SHARE * float(table.max()):
+        query = pairs.query(row, squared)
+        largest = float(query.costs.max())
+        if regularization < _LEAST_SHARE * largest:
             raise ValueError(
-                f"sinkhorn expects a regularisation of at least {_LEAST_SHARE:g} times the largest cost, which is "
-                f"{table.max():.3g}, got {regularisation!r}. Raise it, or scale the vectors down."
+                f"sinkhorn expects a regularization of at least {_LEAST_SHARE:g} times the largest cost, which is "
+                f"{largest:.3g}, got {regularization!r}. Raise it, or scale the vectors down."
             )
-        masses = pairs.of_left(row)[1]
         columns = np.arange(row if pairs.same else 0, pairs.shape[1])
-        for batch in _batches(pairs, columns, masses.size):
+        for batch in _batches(pairs, columns, query.masses.size):
             points, others = _padded(pairs, batch)
-            problem = _on_device((table[points], masses, others), device)
-            found, left = _transport(problem, regularisation, tolerance, max_iterations)
+            problem = _on_device((query.costs[points], query.masses, others), device)
+            found, left = _transport(problem, regularization, tolerance, max_iter)
             distances[row - start, batch] = found
             unfinished[row - start] += left
     return {"distances": distances, "unfinished": unfinished}
@@ -161,39 +157,29 @@ def _on_device(arrays: tuple[NDArray[np.float64], ...], device: str | None) -> t
 
 
 def _transport(
-    problem: tuple[Any, ...], regularisation: float, tolerance: float, max_iterations: int
+    problem: tuple[Any, ...], regularization: float, tolerance: float, max_iter: int
 ) -> tuple[NDArray[np.float64], int]:
     """Solve the problems of one document with many, each until it has converged.
 
-    Parameters
-    ----------
-    problem : tuple of array
-        Of numpy or torch: costs of shape (n_documents, n_others, n_masses), the masses of the document, of shape
-        (n_masses,), and those of the others, of shape (n_documents, n_others).
-    regularisation, tolerance, max_iterations
-        As in `sinkhorn`.
-
-    Returns
-    -------
-    distances : ndarray of shape (n_documents,)
-    unfinished : int
-        How many did not converge.
+    The problem is, in numpy or torch: costs of shape (n_documents, n_others, n_masses), the masses of the document, of
+    shape (n_masses,), and those of the others, of shape (n_documents, n_others). Returned are the distances and how
+    many problems did not converge.
     """
     costs, masses, others = problem
     library = np if isinstance(costs, np.ndarray) else require("torch", purpose="sinkhorn", extra="train")
     distances = np.empty(len(costs))
-    kernel, waiting = costs / -regularisation, np.arange(len(costs))
+    kernel, waiting = costs / -regularization, np.arange(len(costs))
     with np.errstate(divide="ignore"):
         log_masses, log_others = library.log(masses), library.log(others)
     scales = library.zeros_like(costs[:, 0])
-    for iteration in range(1, max_iterations + 1):
+    for iteration in range(1, max_iter + 1):
         other_scales = log_others - _log_sum(library, kernel + scales[:, None], 2)
         scales = log_masses - _log_sum(library, kernel + other_scales[:, :, None], 1)
-        if iteration % _CHECK_EVERY and iteration < max_iterations:
+        if iteration % _CHECK_EVERY and iteration < max_iter:
             continue
         plans = library.exp(kernel + scales[:, None] + other_scales[:, :, None])
         done = _as_numpy(library.abs(plans.sum(2) - others).sum(1)) <= tolerance
-        ended = done if iteration < max_iterations else np.ones_like(done)
+        ended = done if iteration < max_iter else np.ones_like(done)
         distances[waiting[ended]] = _rounded_costs(library, plans[ended], costs[ended], masses, others[ended])
         if ended.all():
             return distances, int((~done).sum())
@@ -223,21 +209,13 @@ def _as_numpy(array: Any) -> NDArray[Any]:
     return np.asarray(array if isinstance(array, np.ndarray) else array.cpu().numpy())
 
 
-def _check_settings(regularisation: float, tolerance: float, max_iterations: int) -> None:
-    for name, value in (("regularisation", regularisation), ("tolerance", tolerance)):
-        if not 0 < value < np.inf:
-            raise ValueError(f"sinkhorn expects {name} as a finite number above zero, got {value!r}.")
-    if not isinstance(max_iterations, int | np.integer) or max_iterations < 1:
-        raise ValueError(f"sinkhorn expects max_iterations as an integer of at least 1, got {max_iterations!r}.")
-
-
-def _warn_unless_converged(unfinished: int, max_iterations: int) -> None:
+def _warn_unless_converged(unfinished: int, max_iter: int) -> None:
     if unfinished:
         from sklearn.exceptions import ConvergenceWarning
 
         warnings.warn(
-            f"sinkhorn did not converge for {unfinished} pair(s) within {max_iterations} iterations; their distances "
-            "are upper bounds of wmd, but looser ones. Raise max_iterations, regularisation or tolerance.",
+            f"sinkhorn did not converge for {unfinished} pair(s) within {max_iter} iterations; their distances "
+            "are upper bounds of wmd, but looser ones. Raise max_iter, regularization or tolerance.",
             ConvergenceWarning,
             stacklevel=3,
         )

@@ -8,18 +8,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from treewass.distances.inputs import check_vectors
-from treewass.distances.parts import fingerprint, show_progress
-from treewass.distances.swmd_checkpoints import load_checkpoint, save_checkpoint
+from treewass.compute.progress import show_progress
+from treewass.distances.document_pairs import DocumentPairs, Integers, pair_histograms
 from treewass.distances.swmd_loss import LabelledDocuments, SwmdMetric, TransportSettings
-from treewass.distances.swmd_neighbors import WordMoverClassifier
-from treewass.distances.swmd_start import scaled_start, start_metric
-from treewass.distances.swmd_training import SwmdRecord, SwmdState, TrainingSettings, train
-from treewass.documents.histograms import empty_rows, warn_about_empty_rows
-from treewass.documents.latent_vectors import svd_vectors
-from treewass.learners.inputs import check_labelled_documents, check_ranges
+from treewass.distances.swmd_training import (
+    SwmdCheckpoint,
+    SwmdRecord,
+    SwmdState,
+    SwmdTraining,
+    scaled_start,
+    start_metric,
+)
+from treewass.distances.word_mover import neighbors_by_wmd, pairwise_wmd
+from treewass.documents.estimator_inputs import check_documents, check_ranges
+from treewass.documents.histograms import empty_rows, row_totals, scale_rows, warn_about_empty_rows
+from treewass.documents.word_vectors import check_vectors, covered_histograms, svd_vectors
+from treewass.storage.checkpoints import fingerprint
+from treewass.votes.neighbors import NeighborClassifier
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -28,14 +36,14 @@ if TYPE_CHECKING:
 __all__ = ["SupervisedWordMover"]
 
 _LEAST = {"n_components": 1, "n_neighbors": 1, "neighborhood": 2, "batch_size": 1, "max_iter": 0}
-_POSITIVE = ("learning_rate", "regularisation", "tolerance")
-_MOST_HELD_OUT, _SAVE_EVERY, _MOST_TRANSPORT = 100, 10, 1000
-_SCALE_ROWS, _SCALE_ROWS_A_CLASS = 64, 4  # documents that choose the scale of the start
+_POSITIVE = ("learning_rate", "regularization", "tolerance")
+_MOST_VALIDATION, _SAVE_EVERY, _MOST_TRANSPORT = 100, 10, 1000
+_SCALE_ROWS, _SCALE_ROWS_PER_CLASS = 64, 4  # documents that choose the scale of the start
 _SMALLEST = 1e-140  # of the largest number of all vectors
 _NAME = "SupervisedWordMover"
 
 
-class SupervisedWordMover(WordMoverClassifier):
+class SupervisedWordMover(NeighborClassifier):
     r"""Learn a word mover's distance from labelled documents, and classify by nearest neighbours under it.
 
     A linear map A of the word vectors and a weight w for each word are learned, so that documents of one class
@@ -50,33 +58,33 @@ class SupervisedWordMover(WordMoverClassifier):
     word_vectors : AlignedVectors or array-like of shape (n_words, n_dimensions), optional
         The vector of each word; by default from the documents themselves (`treewass.documents.svd_vectors`).
     n_components : int or None, default=30
-        Rows of the linear map; None, or more than there are dimensions, for as many as there are dimensions.
+        Rows of the linear map. None, or more than there are dimensions, takes the number of dimensions.
     n_neighbors : int, default=19
         Neighbours that vote, by the paper's fall-back rule.
     neighborhood : int, default=50
         Documents that each document of a batch is compared with: those with the nearest centroids.
     batch_size : int, default=32
-        Documents a step.
+        Documents per step.
     max_iter : int, default=100
         Steps.
     learning_rate : float, default=0.03
         Step of the optimiser, Adam.
-    regularisation : float, default=0.05
+    regularization : float, default=0.05
         Entropic penalty while training, as a share of the mean squared distance between words.
     tolerance : float, default=0.01
         Mass that may be in the wrong place when the iterations of a transport end, while training.
-    held_out : float, default=0.1
+    validation_fraction : float, default=0.1
         Share of the documents, at most 100 of them, that choose the best of the metrics that training passes
-        through. They count among the neighbours afterwards. With 0 the last metric is taken.
+        through. They are neighbours afterwards, like all others. With 0 the last metric is taken.
     callback : callable, optional
         Called with the `SwmdRecord` of each step.
     checkpoint : path-like, optional
-        A folder that keeps the state of training. Fitting again with the same folder, documents and settings goes
-        on from there, and gives what an uninterrupted fit gives, to the bit; `max_iter` may be raised meanwhile.
+        A folder that keeps the state of training. If you fit again with the same folder, documents and settings,
+        training goes on from there. The result is that of an uninterrupted fit, to the bit. You may raise `max_iter`.
     n_jobs : int, optional
         Threads in training, processes for exact distances; -1 for all cores. Results do not depend on it.
     random_state : int, RandomState instance or None, default=0
-        Chooses batches and the documents held out.
+        Chooses batches and the validation documents.
     verbose : bool, default=False
         Whether to show progress bars on standard error. Progress always goes to the logger ``treewass``.
 
@@ -85,13 +93,13 @@ class SupervisedWordMover(WordMoverClassifier):
     linear_map_ : ndarray of shape (n_components, n_dimensions)
         A.
     word_weights_ : ndarray of shape (n_words,)
-        w, from 0.01 to 10; one for words that training has not met.
+        w, from 0.01 to 10; one for words that training has not seen.
     history_ : tuple of SwmdRecord
-        Loss of the batch, and now and then of the documents held out, step by step.
+        The loss of the batch at each step, and every tenth step that of the validation documents.
     classes_ : ndarray of shape (n_classes,)
         The labels seen, sorted.
     class_prior_ : ndarray of shape (n_classes,)
-        Share of each class: the answer for a document without a known word.
+        Share of each class, the answer for a document without a known word.
     n_iter_ : int
         Steps taken.
     n_features_in_ : int
@@ -100,8 +108,8 @@ class SupervisedWordMover(WordMoverClassifier):
     Notes
     -----
     Training starts from a map learned on the documents' centroids, and follows the gradient of the loss through
-    the dual potentials of regularised transport. An interrupt from the keyboard ends training; the best metric so
-    far is kept, and the estimator is fitted.
+    the dual potentials of regularised transport. An interrupt from the keyboard ends training: the best metric so far
+    is kept, and the estimator is fitted.
 
     References
     ----------
@@ -118,6 +126,9 @@ class SupervisedWordMover(WordMoverClassifier):
     True
     """
 
+    n_features_in_: int
+    _known = "a word with a vector"
+
     def __init__(
         self,
         word_vectors: Any = None,
@@ -128,9 +139,9 @@ class SupervisedWordMover(WordMoverClassifier):
         batch_size: int = 32,
         max_iter: int = 100,
         learning_rate: float = 0.03,
-        regularisation: float = 0.05,
+        regularization: float = 0.05,
         tolerance: float = 0.01,
-        held_out: float = 0.1,
+        validation_fraction: float = 0.1,
         callback: Callable[[SwmdRecord], Any] | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
         n_jobs: int | None = None,
@@ -144,9 +155,9 @@ class SupervisedWordMover(WordMoverClassifier):
         self.batch_size = batch_size
         self.max_iter = max_iter
         self.learning_rate = learning_rate
-        self.regularisation = regularisation
+        self.regularization = regularization
         self.tolerance = tolerance
-        self.held_out = held_out
+        self.validation_fraction = validation_fraction
         self.callback = callback
         self.checkpoint = checkpoint
         self.n_jobs = n_jobs
@@ -159,7 +170,7 @@ class SupervisedWordMover(WordMoverClassifier):
         Parameters
         ----------
         X : sparse matrix or array-like of shape (n_documents, n_words)
-            Counts or weights. Documents without a word that has a vector are never neighbours, with a warning.
+            Counts or weights. Documents without a word that has a vector are never neighbours; a warning says so.
         y : array-like of shape (n_documents,)
             Labels.
 
@@ -168,10 +179,9 @@ class SupervisedWordMover(WordMoverClassifier):
         SupervisedWordMover
             Itself.
         """
-        check_ranges(self, _LEAST, _POSITIVE, ("held_out",), optional=("n_components",))
-        counts, labels = check_labelled_documents(self, X, y)
-        self.classes_, codes = np.unique(labels, return_inverse=True)
-        self.class_prior_ = np.bincount(codes) / codes.size
+        check_ranges(self, _LEAST, _POSITIVE, ("validation_fraction",), optional=("n_components",))
+        counts, _ = self._start(X, y)
+        codes = self._labels
         self._set_vectors(counts)
         counts = self._covered_rows(counts)
         empty = empty_rows(counts)
@@ -180,7 +190,6 @@ class SupervisedWordMover(WordMoverClassifier):
         if not self._rows.size:
             raise ValueError("Expected at least one document that holds a word with a vector, got none.")
         documents = LabelledDocuments(counts[self._rows], codes[self._rows], self._vectors)
-        self._labels = codes
         with threadpool_limits(limits=1):  # sums in one order, whatever the number of cores
             self._metric, self.history_ = self._learn(documents)
         self._histograms = self._metric.histograms(documents.counts)
@@ -188,6 +197,30 @@ class SupervisedWordMover(WordMoverClassifier):
         self.word_weights_ = np.exp(self._metric.log_weights)
         self.n_iter_ = len(self.history_)
         return self
+
+    def pairwise(
+        self, X: Any, Y: Any = None, *, n_jobs: int | None = None, checkpoint: str | os.PathLike[str] | None = None
+    ) -> NDArray[np.float64]:
+        """Compute the exact learned distance between each row of `X` and each row of `Y`.
+
+        Parameters
+        ----------
+        X, Y : sparse matrix or array-like of shape (n_documents, n_words)
+            Counts or weights, each row with at least one word that has a vector; `Y` defaults to `X`.
+        n_jobs : int, optional
+            Processes; -1 for all cores; that of the constructor by default. The result does not depend on it.
+        checkpoint : path-like, optional
+            A folder that keeps finished parts. The same call with the same folder resumes where an earlier one ended.
+
+        Returns
+        -------
+        ndarray of shape (n_documents_X, n_documents_Y)
+        """
+        check_is_fitted(self)
+        left = self._weighted(X, "X")
+        pairs = self._pairs(left, left if Y is None else self._weighted(Y, "Y"))
+        options: dict[str, Any] = {"n_jobs": self.n_jobs if n_jobs is None else n_jobs, "verbose": self.verbose}
+        return pairwise_wmd(pairs, True, caller=type(self).__name__, checkpoint=checkpoint, **options)
 
     def _set_vectors(self, counts: csr_array) -> None:
         """Take the word vectors that were given, or make some from the documents."""
@@ -215,43 +248,39 @@ class SupervisedWordMover(WordMoverClassifier):
         n_components = min(self.n_components or n_dimensions, n_dimensions)
         if len(np.unique(documents.labels)) < 2:
             return SwmdMetric(np.eye(n_components, n_dimensions), np.zeros(documents.counts.shape[1])), ()
-        held_out, rows = self._split(documents.labels, seed)
-        transport = TransportSettings(self.regularisation, self.tolerance, _MOST_TRANSPORT)
+        validation, rows = self._split(documents.labels, seed)
+        settings = TransportSettings(self.regularization, self.tolerance, _MOST_TRANSPORT, self.n_jobs)
         start = start_metric(documents, rows, n_components, seed)
-        some = rows[: max(_SCALE_ROWS, _SCALE_ROWS_A_CLASS * len(self.classes_))]
-        metric, regularisation = scaled_start(documents, start, some, self.neighborhood, transport, self.n_jobs)
-        settings = TrainingSettings(
-            self.max_iter,
-            self.batch_size,
-            self.neighborhood,
-            self.learning_rate,
-            float(np.sqrt((metric.linear_map**2).mean())),
-            TransportSettings(regularisation, self.tolerance, _MOST_TRANSPORT),
-            seed,
-            self.n_jobs,
+        some = rows[: max(_SCALE_ROWS, _SCALE_ROWS_PER_CLASS * len(self.classes_))]
+        metric, transport = scaled_start(documents, start, some, self.neighborhood, settings)
+        training = SwmdTraining(
+            documents,
+            rows,
+            validation,
+            transport,
+            max_iter=self.max_iter,
+            batch_size=self.batch_size,
+            neighborhood=self.neighborhood,
+            learning_rate=self.learning_rate,
+            map_scale=float(np.sqrt((metric.linear_map**2).mean())),
+            seed=seed,
         )
-        return self._train(documents, SwmdState.at(metric), rows, held_out, settings)
+        return self._train(training, SwmdState.at(metric))
 
-    def _split(self, labels: NDArray[np.intp], seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Hold some documents out at random, but at least one of each class stays in."""
+    def _split(self, labels: Integers, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Choose validation documents at random, and return them and the others, at least one of each class."""
         order = np.random.default_rng(seed).permutation(labels.size)
         firsts = np.unique(labels[order], return_index=True)[1]
         free = np.delete(order, firsts)
-        n_held = min(int(self.held_out * labels.size), _MOST_HELD_OUT, free.size)
-        return np.sort(free[:n_held]), np.concatenate([order[firsts], free[n_held:]])
+        n_chosen = min(int(self.validation_fraction * labels.size), _MOST_VALIDATION, free.size)
+        return np.sort(free[:n_chosen]), np.concatenate([order[firsts], free[n_chosen:]])
 
-    def _train(
-        self,
-        documents: LabelledDocuments,
-        state: SwmdState,
-        rows: NDArray[np.intp],
-        held_out: NDArray[np.intp],
-        settings: TrainingSettings,
-    ) -> tuple[SwmdMetric, tuple[SwmdRecord, ...]]:
+    def _train(self, training: SwmdTraining, state: SwmdState) -> tuple[SwmdMetric, tuple[SwmdRecord, ...]]:
         """Train with a bar, a callback and checkpoints, where they are wanted."""
-        identity = self._fingerprint(documents, settings.seed) if self.checkpoint is not None else ""
+        checkpoint = None
         if self.checkpoint is not None:
-            state = load_checkpoint(self.checkpoint, identity) or state
+            checkpoint = SwmdCheckpoint(self.checkpoint, self._fingerprint(training.documents, training.seed))
+            state = checkpoint.load() or state
         if len(state.records) > self.max_iter:
             raise ValueError(
                 f"Expected a checkpoint of at most {self.max_iter} steps in {self.checkpoint}, got one of "
@@ -262,19 +291,51 @@ class SupervisedWordMover(WordMoverClassifier):
 
             def report(now: SwmdState) -> None:
                 advance(1)
-                if self.checkpoint is not None and len(now.records) % _SAVE_EVERY == 0:
-                    save_checkpoint(self.checkpoint, now, identity)
+                if checkpoint is not None and len(now.records) % _SAVE_EVERY == 0:
+                    checkpoint.save(now)
                 if self.callback is not None:
                     self.callback(now.records[-1])
 
-            best = train(documents, state, rows, held_out, settings, report)
+            best = training.run(state, report)
         return best, tuple(state.records)
 
     def _fingerprint(self, documents: LabelledDocuments, seed: int) -> str:
         """Identify the training by all that it depends on, not by anything computed."""
-        names = ("neighborhood", "batch_size", "learning_rate", "regularisation", "tolerance", "held_out")
-        settings = {name: getattr(self, name) for name in names}
-        settings |= {"n_components": self.n_components, "seed": seed}
+        names = ("n_components", "neighborhood", "batch_size", "learning_rate", "regularization", "tolerance")
+        settings = {name: getattr(self, name) for name in (*names, "validation_fraction")}
         counts = documents.counts
         arrays = (counts.indptr, counts.indices, counts.data, documents.labels, documents.vectors)
-        return fingerprint(settings, *arrays)
+        return fingerprint({"name": _NAME, "seed": seed, **settings}, *arrays)
+
+    def _knows(self, counts: csr_array) -> NDArray[np.bool_]:
+        return np.asarray(counts @ self._covered.astype(np.float64) > 0)
+
+    def _search(self, counts: csr_array, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        return self._nearest(self._metric.histograms(self._covered_rows(counts)), k)
+
+    def _search_others(self, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        return self._nearest(self._histograms, k)
+
+    def _covered_rows(self, counts: csr_array) -> csr_array:
+        """Leave out words without a vector, and bring documents that have others to mass one."""
+        counts.data[~self._covered[counts.indices]] = 0.0
+        counts.eliminate_zeros()
+        return scale_rows(counts, row_totals(counts))
+
+    def _weighted(self, X: Any, name: str) -> csr_array:
+        """Check documents, demand a word with a vector in each, and weight their words."""
+        counts = check_documents(self, X)
+        return self._metric.histograms(covered_histograms(counts, self._covered, caller=type(self).__name__, name=name))
+
+    def _pairs(self, left: csr_array, right: csr_array) -> DocumentPairs:
+        with threadpool_limits(limits=1):  # sums in one order, whatever the number of cores
+            points = self._metric.points(self._vectors)
+        return pair_histograms(left, right, points)
+
+    def _nearest(self, left: csr_array, n_neighbors: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Find the nearest training documents; the training documents themselves find others."""
+        pairs = self._pairs(left, self._histograms)
+        distances, places = neighbors_by_wmd(
+            pairs, True, n_neighbors, caller=type(self).__name__, n_jobs=self.n_jobs, verbose=self.verbose
+        )
+        return distances, self._rows[places]

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from treewass.distances.entropic_kernels import add_gradients, solve_pairs
-from treewass.search.threads import run_in_blocks
+from treewass.compute.threads import run_in_blocks
+from treewass.distances.document_pairs import Floats, Integers
+from treewass.distances.entropic_kernels import PlacedDocuments, add_gradients, solve_pairs
+from treewass.documents.histograms import row_totals, scale_rows
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
 __all__ = [
@@ -30,27 +32,17 @@ _LEAST_FACTOR = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class SwmdMetric:
-    """What is learned: a linear map of the word vectors and a weight for each word.
+    """What is learned: the linear map A of the word vectors, and the logarithms of the words' weights w."""
 
-    Parameters
-    ----------
-    linear_map : ndarray of shape (n_components, n_dimensions)
-        A in the paper.
-    log_weights : ndarray of shape (n_words,)
-        Logarithms of the words' weights, w in the paper.
-    """
+    linear_map: Floats
+    log_weights: Floats
 
-    linear_map: NDArray[np.float64]
-    log_weights: NDArray[np.float64]
-
-    def points(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    def points(self, vectors: Floats) -> Floats:
         """Map word vectors: (n_words, n_components)."""
         return np.ascontiguousarray(vectors @ self.linear_map.T)
 
     def histograms(self, counts: csr_array) -> csr_array:
         """Weight the words of documents, and bring each document to mass one."""
-        from treewass.documents.histograms import row_totals, scale_rows
-
         weighted = counts.copy()
         weighted.data = counts.data * np.exp(self.log_weights)[counts.indices]
         return scale_rows(weighted, row_totals(weighted))
@@ -58,53 +50,35 @@ class SwmdMetric:
 
 @dataclass(frozen=True, slots=True)
 class LabelledDocuments:
-    """Documents to learn from.
-
-    Parameters
-    ----------
-    counts : csr_array of shape (n_documents, n_words)
-        Canonical rows, none of them empty.
-    labels : ndarray of int, shape (n_documents,)
-        Class numbers.
-    vectors : ndarray of shape (n_words, n_dimensions)
-        Word vectors.
-    """
+    """Documents to learn from: canonical counts, no row empty, class numbers, and the vectors of the words."""
 
     counts: csr_array
-    labels: NDArray[np.intp]
-    vectors: NDArray[np.float64]
+    labels: Integers
+    vectors: Floats
+
+    @property
+    def longest(self) -> int:
+        """The most words that a document holds."""
+        return int(np.diff(self.counts.indptr).max())
 
 
 @dataclass(frozen=True, slots=True)
 class TransportSettings:
-    """How precisely regularised transport is solved: penalty, mass that may be astray, most iterations."""
+    """How regularised transport is solved; the tolerance is the mass that may be in the wrong place at the end."""
 
-    regularisation: float
+    regularization: float
     tolerance: float
-    max_iterations: int
+    max_iter: int
+    n_jobs: int | None = None
 
 
 def nearest_centroids(
-    documents: LabelledDocuments, metric: SwmdMetric, batch: NDArray[np.intp], known: NDArray[np.intp], most: int
-) -> NDArray[np.intp]:
-    """Select the documents that a batch is compared with: those with the nearest centroids.
+    documents: LabelledDocuments, metric: SwmdMetric, batch: Integers, known: Integers, most: int
+) -> Integers:
+    """Select the documents that a batch is compared with: of the known ones those with the nearest centroids.
 
-    One of the same class is always among them, if there is one; the document itself never is.
-
-    Parameters
-    ----------
-    documents : LabelledDocuments
-        All documents.
-    metric : SwmdMetric
-        The metric so far.
-    batch, known : ndarray of int
-        Rows to find neighbours for, and rows to choose from.
-    most : int
-        Neighbours of each.
-
-    Returns
-    -------
-    ndarray of int, shape (n_batch, n_neighbors)
+    There are at most `most` for each. One of the same class is always among them, if there is one; the document itself
+    never is.
     """
     histograms, points = metric.histograms(documents.counts), metric.points(documents.vectors)
     chosen, others = histograms[batch] @ points, histograms[known] @ points
@@ -121,95 +95,66 @@ def nearest_centroids(
 
 
 def batch_gradient(
-    documents: LabelledDocuments,
-    metric: SwmdMetric,
-    batch: NDArray[np.intp],
-    neighbors: NDArray[np.intp],
-    settings: TransportSettings,
-    n_jobs: int | None = None,
+    documents: LabelledDocuments, metric: SwmdMetric, batch: Integers, neighbors: Integers, settings: TransportSettings
 ) -> tuple[float, SwmdMetric]:
     r"""Compute the mean loss of a batch, and its gradient by the map and by the logarithms of the weights.
 
-    The loss of document i is :math:`-\log \sum_{j: y_j = y_i} p_{ij}`, with
-    :math:`p_{ij} \propto \exp(-d_{ij})` over its neighbours j, and d the regularised transport cost. By the envelope
-    theorem its derivative by the ground costs is the plan, and by the masses the dual potentials.
-
-    Parameters
-    ----------
-    documents : LabelledDocuments
-        All documents.
-    metric : SwmdMetric
-        Where to compute them.
-    batch : ndarray of int, shape (n_batch,)
-        Rows of the documents.
-    neighbors : ndarray of int, shape (n_batch, n_neighbors)
-        Rows that each of them is compared with.
-    settings : TransportSettings
-        How precisely.
-    n_jobs : int, optional
-        Threads; the result does not depend on it.
-
-    Returns
-    -------
-    loss : float
-    gradient : SwmdMetric
+    The loss of document i is :math:`-\log \sum_{j: y_j = y_i} p_{ij}`, with :math:`p_{ij} \propto \exp(-d_{ij})` over
+    its neighbours j, and d the regularised transport cost. By the envelope theorem its derivative by the ground costs
+    is the plan, and by the masses the dual potentials. Neighbours have the shape (n_batch, n_neighbors).
     """
-    points, histograms = metric.points(documents.vectors), metric.histograms(documents.counts)
-    arrays = (points, histograms.indptr, histograms.indices, histograms.data)
-    longest = int(np.diff(histograms.indptr).max())
+    arrays, room = _arrays(documents, metric), (2, neighbors.shape[1], documents.longest)
+    solving = (float(settings.regularization), float(settings.tolerance), settings.max_iter)
     block = -(-batch.size // _CHUNKS)
     losses = np.zeros(batch.size)
-    point_gradients = np.zeros((-(-batch.size // block), *points.shape))
-    weight_gradients = np.zeros((len(point_gradients), points.shape[0]))
+    point_gradients = np.zeros((-(-batch.size // block), *arrays[0].shape))
+    weight_gradients = np.zeros(point_gradients.shape[:2])
 
     def work(start: int, stop: int) -> None:
-        potentials = np.empty((2, neighbors.shape[1], longest))
-        distances = np.empty(neighbors.shape[1])
+        potentials, distances = np.empty(room), np.empty(neighbors.shape[1])
         gradients = point_gradients[start // block], weight_gradients[start // block]
         for place in range(start, stop):
             query, others = int(batch[place]), neighbors[place].astype(np.int64)
-            solving = (settings.regularisation, settings.tolerance, settings.max_iterations)
-            solve_pairs(*arrays, query, others, *solving, distances, *potentials)
+            solve_pairs(arrays, query, others, solving, distances, potentials)
             same = documents.labels[others] == documents.labels[query]
             losses[place], factors = _neighbor_loss(distances, same)
-            add_gradients(*arrays, query, others, settings.regularisation, factors, *potentials, *gradients)
+            add_gradients(arrays, query, others, solving[0], factors, potentials, gradients)
 
-    run_in_blocks(work, batch.size, n_jobs, block=block)
+    run_in_blocks(work, batch.size, settings.n_jobs, block=block)
     by_points, by_weights = point_gradients.sum(axis=0), weight_gradients.sum(axis=0)
     return float(losses.mean()), SwmdMetric(by_points.T @ documents.vectors / batch.size, by_weights / batch.size)
 
 
 def batch_distances(
-    documents: LabelledDocuments,
-    metric: SwmdMetric,
-    batch: NDArray[np.intp],
-    neighbors: NDArray[np.intp],
-    settings: TransportSettings,
-    n_jobs: int | None = None,
-) -> NDArray[np.float64]:
+    documents: LabelledDocuments, metric: SwmdMetric, batch: Integers, neighbors: Integers, settings: TransportSettings
+) -> Floats:
     """Compute the regularised transport costs alone; parameters as in `batch_gradient`."""
-    points, histograms = metric.points(documents.vectors), metric.histograms(documents.counts)
-    arrays = (points, histograms.indptr, histograms.indices, histograms.data)
-    longest = int(np.diff(histograms.indptr).max())
+    arrays, room = _arrays(documents, metric), (2, neighbors.shape[1], documents.longest)
+    solving = (float(settings.regularization), float(settings.tolerance), settings.max_iter)
     distances = np.empty(neighbors.shape)
 
     def work(start: int, stop: int) -> None:
-        potentials = np.empty((2, neighbors.shape[1], longest))
-        solving = (settings.regularisation, settings.tolerance, settings.max_iterations)
+        potentials = np.empty(room)
         for place in range(start, stop):
             others = neighbors[place].astype(np.int64)
-            solve_pairs(*arrays, int(batch[place]), others, *solving, distances[place], *potentials)
+            solve_pairs(arrays, int(batch[place]), others, solving, distances[place], potentials)
 
-    run_in_blocks(work, batch.size, n_jobs, block=1)
+    run_in_blocks(work, batch.size, settings.n_jobs, block=1)
     return distances
 
 
-def mean_loss(distances: NDArray[np.float64], same: NDArray[np.bool_]) -> float:
+def _arrays(documents: LabelledDocuments, metric: SwmdMetric) -> PlacedDocuments:
+    """Return the points of words and the weighted documents, as compiled loops take them."""
+    histograms = metric.histograms(documents.counts)
+    return metric.points(documents.vectors), histograms.indptr, histograms.indices, histograms.data
+
+
+def mean_loss(distances: Floats, same: NDArray[np.bool_]) -> float:
     """Average the losses of documents with given distances to neighbours of the same class and of others."""
     return float(np.mean([_neighbor_loss(*row)[0] for row in zip(distances, same, strict=True)]))
 
 
-def _neighbor_loss(distances: NDArray[np.float64], same: NDArray[np.bool_]) -> tuple[float, NDArray[np.float64]]:
+def _neighbor_loss(distances: Floats, same: NDArray[np.bool_]) -> tuple[float, Floats]:
     """Return the loss of one document, and its derivative by the distances; zero where all neighbours are alike."""
     if same.all() or not same.any():
         return 0.0, np.zeros(distances.size)

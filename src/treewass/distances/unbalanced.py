@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treewass.compute.threads import run_in_blocks
+from treewass.distances.document_pairs import Documents, Floats
+from treewass.distances.slope_treaps import unbalanced_costs
 from treewass.documents.histograms import check_counts, first_few
-from treewass.search.threads import run_in_blocks
+from treewass.trees.checks import check_lengths
 from treewass.trees.metric import TreeMetric
 
 if TYPE_CHECKING:
@@ -34,19 +37,20 @@ def unbalanced_distance(
     .. math:: \min_{\Pi \ge 0} \sum_{v, w} d_\mathcal{T}(v, w) \, \Pi_{vw}
               + \sum_v \lambda^-_v \Big(a_v - \sum_w \Pi_{vw}\Big) + \sum_w \lambda^+_w \Big(b_w - \sum_v \Pi_{vw}\Big)
 
-    where no word gives more than it has or receives more than it needs: mass is moved, destroyed or created, whichever
-    is cheapest. For documents of equal mass this is the balanced distance of unnormalised rows, as soon as creation
-    and destruction together cost no less than the longest path between two words.
+    where no word gives more than it has or receives more than it needs. Mass is moved, destroyed or created, whichever
+    is cheapest. For documents of equal mass this is the balanced distance of unnormalised rows, if creation and
+    destruction together cost at least as much as the longest path between two words.
 
     Parameters
     ----------
     metric : TreeMetric
         Trees and word masses.
     X, Y : sparse matrix or array-like of shape (n_documents, n_words)
-        Counts or weights; `Y` defaults to `X`. A row without a known word has no mass, which is allowed here: all of
-        the other document is created or destroyed.
+        Counts or weights; `Y` defaults to `X`. A row without a known word is allowed here. It has no mass, so that all
+        of the other document is created or destroyed.
     creation, destruction : float or array-like of shape (n_words,)
-        What a unit of mass costs to create or destroy (:math:`\lambda^+`, :math:`\lambda^-`), at every word or at each.
+        Cost of a unit of mass to create or destroy (:math:`\lambda^+`, :math:`\lambda^-`): one for all words, or one
+        for each.
     n_jobs : int, optional
         Threads; -1 for all cores. The result does not depend on it.
 
@@ -58,9 +62,9 @@ def unbalanced_distance(
 
     Notes
     -----
-    The root counts here, other than in the balanced distance: the net mass that reaches it need not be zero before
-    mass is created and destroyed. Its own edge leads to no word, so that its length is part of no path.
-    With several trees each component's problem has prices of ``1 / n_components``, and the costs add up: for trees
+    Unlike in the balanced distance, the net mass that reaches the root need not be zero before mass is created and
+    destroyed. The root's own edge leads to no word, so that its length is part of no path.
+    With several trees, each component's problem has prices of ``1 / n_components``, and the costs add up. For trees
     averaged by `TreeMetric.average` this is the mean of the trees' unbalanced distances.
     A pair takes :math:`O(n \log^2 n)`, n being the documents' words and the nodes above them.
 
@@ -80,10 +84,10 @@ def unbalanced_distance(
     """
     rows = _weighted_rows(metric, X)
     others = rows if Y is None else _weighted_rows(metric, Y)
-    prices = [
-        _check_prices(price, metric.n_words, name) / metric.n_components
-        for price, name in ((creation, "creation"), (destruction, "destruction"))
-    ]
+    prices = (
+        _check_prices(creation, metric.n_words, "creation") / metric.n_components,
+        _check_prices(destruction, metric.n_words, "destruction") / metric.n_components,
+    )
     costs = np.zeros((rows[0].shape[0], others[0].shape[0]))
     if not costs.size:
         return costs
@@ -91,12 +95,9 @@ def unbalanced_distance(
     _refuse_overflow(metric, others, prices, "Y")
 
     def work(start: int, stop: int) -> None:
-        from treewass.distances.unbalanced_kernels import unbalanced_costs
-
         for tree, own, its in zip(metric.trees, rows, others, strict=True):
             arrays = (tree.parents, tree.edge_lengths, tree.word_nodes, tree.leaf_lengths)
-            most_words = _most_entries(own) + _most_entries(its)
-            unbalanced_costs(*arrays, *prices, *_arrays(own), *_arrays(its), most_words, start, stop, costs)
+            unbalanced_costs(arrays, prices, _arrays(own), _arrays(its), start, stop, costs)
 
     run_in_blocks(work, len(costs), n_jobs, block=16)
     return costs
@@ -117,9 +118,7 @@ def _weighted_rows(metric: TreeMetric, X: Any) -> list[csr_array]:
     return weighted
 
 
-def _refuse_overflow(
-    metric: TreeMetric, weighted: list[csr_array], prices: list[NDArray[np.float64]], name: str
-) -> None:
+def _refuse_overflow(metric: TreeMetric, weighted: list[csr_array], prices: tuple[Floats, Floats], name: str) -> None:
     """Demand masses whose way to the root and whose price fit a float64, added up over the trees."""
     dearest = max(float(price.max(initial=0.0)) for price in prices) * metric.n_components + metric.height
     most = float(np.finfo(np.float64).max) / (2 * metric.n_components * max(dearest, 1e-300))
@@ -133,21 +132,10 @@ def _refuse_overflow(
 
 
 def _check_prices(price: float | ArrayLike, n_words: int, name: str) -> NDArray[np.float64]:
-    """Demand finite non-negative prices, one for all words or one each."""
+    """Demand finite non-negative prices, one for all words or one for each."""
     prices = np.asarray(price)
-    if prices.dtype.kind not in "biuf":
-        raise TypeError(f"Expected {name} as real numbers, got dtype {prices.dtype}.")
-    if prices.shape not in ((), (n_words,)):
-        raise ValueError(f"Expected {name} as a number or an array of shape ({n_words},), got shape {prices.shape}.")
-    spread = np.ascontiguousarray(np.broadcast_to(prices.astype(np.float64), (n_words,)))
-    if not (np.isfinite(spread) & (spread >= 0)).all():
-        raise ValueError(f"Expected {name} to be finite and non-negative, got {spread.min()} to {spread.max()}.")
-    return spread
+    return check_lengths(np.full(n_words, prices) if prices.ndim == 0 else prices, n_words, name)
 
 
-def _arrays(rows: csr_array) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+def _arrays(rows: csr_array) -> Documents:
     return rows.indptr.astype(np.int32), rows.indices.astype(np.int32), rows.data
-
-
-def _most_entries(rows: csr_array) -> int:
-    return int(np.diff(rows.indptr).max())

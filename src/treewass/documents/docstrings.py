@@ -41,21 +41,12 @@ _LABEL_WORDS = (*_MODULES, "misc", "odr", "scipy")
 _SMALLEST_CLASS = 10
 _FEWEST_WORDS = 5
 
-# A passage is boilerplate if it stands word for word in this share of a subpackage's docstrings (and in
-# more than the number below): a hundred copies of one sentence tell a label as surely as its name does.
+# A passage is boilerplate if it occurs word for word in this share of a subpackage's docstrings (and in
+# more than the number below). A hundred copies of one sentence give a label away as surely as its name does.
 _BOILERPLATE_SHARE = 0.05
 _BOILERPLATE_COPIES = 3
 
-_SECTIONS_KEPT = {
-    "parameters",
-    "other parameters",
-    "returns",
-    "yields",
-    "raises",
-    "warns",
-    "warnings",
-    "notes",
-}
+_SECTIONS_KEPT = {"parameters", "other parameters", "returns", "yields", "raises", "warns", "warnings", "notes"}
 _SECTIONS_DROPPED = {"attributes", "example", "examples", "methods", "references", "see also"}
 _DIRECTIVES_KEPT = {"math", "note", "warning"}
 _ARRAY_SUPPORT = "**Array API Standard Support**"
@@ -70,7 +61,7 @@ _TARGET_ROLE = re.compile(r":(?:ref|doc|doi|arxiv|numref|math:numref):`[^`]*`", 
 _ROLE = re.compile(r":[\w:-]+:(?=`)")
 _URL = re.compile(r"(?:https?://|ftp://|www\.|doi:)[^\s>`]+", re.IGNORECASE)
 _CITATION = re.compile(r"\[[\w.+-]+\]_")
-# A label word with no letter or digit beside it; of a dotted path, all before the last name.
+# A label word with no letter or digit next to it; of a dotted path, all before the last name.
 _LABEL_WORD = re.compile(rf"(?<![^\W_])(?:{'|'.join(_LABEL_WORDS)})(?:\.(?:\w+\.)*(?=\w)|(?![^\W_]))", re.IGNORECASE)
 _ORNAMENT = re.compile(r"[`*~]+|<\s+>|_(?<!\w_)_*|_+(?!\w)|[-=^]{3,}|::(?=\s|$)")
 
@@ -96,8 +87,8 @@ def load_docstrings() -> Corpus:
     backends, code, citation marks, addresses, section headings, and every passage (a paragraph or a
     parameter's entry) that one subpackage repeats word for word in more than three, and in at least
     5 %, of its docstrings. Last, the word "scipy" and the names of all subpackages are taken out
-    wherever they stand as a whole word, an underscore counted as a space; of a dotted path that begins
-    with one of them the last name stays.
+    wherever they are a whole word; an underscore counts as a space. Of a dotted path that begins
+    with one of them, only the last name is kept.
 
     Left out are functions that are deprecated, texts of fewer than five words, and subpackages of fewer
     than ten documents. Of functions with one docstring, or one text, the name that the function itself
@@ -170,7 +161,7 @@ def _functions() -> Iterator[tuple[bool, str, str]]:
 
 
 def _is_function(value: object) -> bool:
-    """Tell whether a public name is a function of SciPy's own: no class, distribution or NumPy function."""
+    """Return whether a public name is a function of SciPy's own: no class, distribution or NumPy function."""
     if not callable(value) or isinstance(value, type) or hasattr(value, "rvs"):
         return False
     home = getattr(inspect.unwrap(value), "__module__", None) or "scipy"  # universal functions name no module

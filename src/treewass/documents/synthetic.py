@@ -1,4 +1,4 @@
-"""Corpora of any size for benchmarks, drawn straight into a sparse matrix."""
+"""Generated corpora: counts of any size for benchmarks, and the paper's ten instruments."""
 
 from __future__ import annotations
 
@@ -9,12 +9,29 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from treewass.documents.arguments import check_integer
+from treewass.documents.corpus import Corpus
+
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["make_documents"]
+__all__ = ["INSTRUMENTS", "make_documents", "make_instruments"]
 
-# Documents are drawn in chunks of about this many tokens: many for NumPy, few beside the result.
+INSTRUMENTS = (
+    "piano",
+    "violin",
+    "cello",
+    "viola",
+    "contrabass",
+    "trumpet",
+    "trombone",
+    "clarinet",
+    "flute",
+    "harpsichord",
+)
+_TELLING = {"piano", "violin"}
+
+# Documents are drawn in chunks of about this many tokens: many for NumPy, few compared with the result.
 _TOKENS_PER_CHUNK = 2**20
 
 
@@ -41,9 +58,9 @@ def make_documents(
     n_documents : int
         How many documents, at least 1; a million of 40 tokens each is a matrix of 0.3 GB.
     n_words : int, default=20_000
-        Size of the vocabulary, at least 1. Rare words may stand in no document.
+        Size of the vocabulary, at least 1. Rare words may be in no document.
     words_per_document : float, default=40.0
-        Mean number of tokens a document, at least 1. A document has one token and a Poisson number more,
+        Mean number of tokens per document, at least 1. A document has one token and a Poisson number more,
         and fewer distinct words than tokens where a word is drawn again.
     n_classes : int, default=8
         Number of classes, at least 1. Their sizes differ by one document at most.
@@ -64,7 +81,7 @@ def make_documents(
 
     Raises
     ------
-    TypeError, ValueError
+    ValueError
         If an argument is not a number of its kind or out of its range.
 
     Examples
@@ -75,54 +92,82 @@ def make_documents(
     >>> np.bincount(y)
     array([334, 333, 333])
     """
-    n_documents = positive_integer("n_documents", n_documents)
-    n_words = positive_integer("n_words", n_words)
-    n_classes = positive_integer("n_classes", n_classes)
+    n_documents = check_integer("n_documents", n_documents)
+    n_words = check_integer("n_words", n_words)
+    n_classes = check_integer("n_classes", n_classes)
     mean = _number("words_per_document", words_per_document, at_least=1.0)
     topicality = _number("topicality", topicality, at_least=0.0, at_most=1.0)
     exponent = _number("exponent", exponent, at_least=0.0)
 
-    words_random, labels_random, lengths_random, tokens_random = generator_of(random_state).spawn(4)
+    words_random, labels_random, lengths_random, tokens_random = _generator_of(random_state).spawn(4)
     vocabulary = _Vocabulary(n_words, n_classes, topicality, exponent, words_random)
     labels = labels_random.permutation(np.arange(n_documents, dtype=np.int64) % n_classes)
     lengths = 1 + lengths_random.poisson(mean - 1.0, size=n_documents)
     return _draw(lengths, labels, vocabulary, max(1, int(_TOKENS_PER_CHUNK / mean)), tokens_random), labels
 
 
-def generator_of(random_state: int | np.random.Generator) -> np.random.Generator:
+def make_instruments(n_documents: int = 1000, *, random_state: int | np.random.Generator = 0) -> Corpus:
+    """Make the paper's synthetic corpus: ten words, each present or not, and two classes.
+
+    A document's label is ``"with piano or violin"`` if it contains at least one of these two words and
+    ``"without"`` otherwise. The paper (section 4.3) does not say how documents are drawn. Here each word
+    is present with probability 1/2, independently, and an empty document is drawn again: every non-empty
+    set of words is equally likely, and about three documents in four have a piano or a violin.
+    Repeated documents are likely: there are 1023 different ones.
+
+    Parameters
+    ----------
+    n_documents : int, default=1000
+        How many documents to draw; at least 1.
+    random_state : int or numpy.random.Generator, default=0
+        Seed, or the generator to draw from.
+
+    Returns
+    -------
+    corpus : Corpus
+        Each text holds its words once, in the order of `INSTRUMENTS`, with a space between.
+
+    Examples
+    --------
+    >>> corpus = make_instruments(4)
+    >>> corpus.texts[1], corpus.labels[1]
+    ('cello viola clarinet harpsichord', 'without')
+    >>> corpus.class_counts()
+    {'with piano or violin': 2, 'without': 2}
+    """
+    size = check_integer("n_documents", n_documents)
+    sets = _generator_of(random_state).integers(1, 2 ** len(INSTRUMENTS), size=size)
+    present = sets[:, np.newaxis] >> np.arange(len(INSTRUMENTS)) & 1
+    documents = [[word for word, held in zip(INSTRUMENTS, row, strict=True) if held] for row in present.tolist()]
+    return Corpus(
+        "instruments",
+        tuple(" ".join(words) for words in documents),
+        tuple("without" if _TELLING.isdisjoint(words) else "with piano or violin" for words in documents),
+    )
+
+
+def _generator_of(random_state: int | np.random.Generator) -> np.random.Generator:
     """Return a generator seeded with `random_state`, or `random_state` itself if it is one.
 
-    None is refused, since a built-in corpus is one that can be made again.
+    None is refused, because a built-in corpus can always be made again.
     """
     if isinstance(random_state, np.random.Generator):
         return random_state
-    if isinstance(random_state, bool) or not isinstance(random_state, (int, np.integer)):
-        raise TypeError(
-            "Expected random_state to be an int or a numpy.random.Generator, "
-            f"got {type(random_state).__name__}. Pass a seed such as 0."
+    if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer) or random_state < 0:
+        raise ValueError(
+            f"Expected random_state to be a numpy.random.Generator or an integer of at least 0, got {random_state!r}. "
+            "Pass a seed such as 0."
         )
-    if random_state < 0:
-        raise ValueError(f"Expected random_state to be 0 or more, got {random_state}. Pass a seed such as 0.")
     return np.random.default_rng(int(random_state))
 
 
-def positive_integer(name: str, value: Any) -> int:
-    """Return an argument as an int, refusing what is not an integer of at least 1."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise TypeError(f"Expected {name} to be an int, got {type(value).__name__}. Pass a whole number.")
-    if value < 1:
-        raise ValueError(f"Expected {name} to be at least 1, got {value}. Pass a positive number.")
-    return int(value)
-
-
 def _number(name: str, value: Any, *, at_least: float, at_most: float = math.inf) -> float:
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"Expected {name} to be a number, got {type(value).__name__}. Pass a float or an int.")
-    number = float(value)
-    if not (math.isfinite(number) and at_least <= number <= at_most):
-        span = f"from {at_least:g} to {at_most:g}" if at_most < math.inf else f"finite and at least {at_least:g}"
-        raise ValueError(f"Expected {name} to be {span}, got {value}. Pass a number in that range.")
-    return number
+    """Return an argument as a float; refuse what is not a finite number in its range."""
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if not is_number or not at_least <= float(value) <= at_most or math.isinf(value):
+        most = f" and at most {at_most:g}" if at_most < math.inf else ""
+        raise ValueError(f"Expected {name} as a finite number of at least {at_least:g}{most}, got {value!r}.")
+    return float(value)
 
 
 class _Vocabulary:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["Texts", "visible"]
+__all__ = ["Texts", "excerpt", "visible"]
 
 _HIDDEN = {code: "\ufffd" for code in [*range(32), *range(127, 160)] if chr(code) not in "\t\n"} | {ord("\r"): " "}
 
@@ -26,15 +23,25 @@ def visible(text: str) -> str:
     return text.translate(_HIDDEN)
 
 
+def excerpt(text: str | None, length: int = 70) -> str:
+    r"""Shorten a text to one line of at most so many characters, without control characters, cut between words.
+
+    Examples
+    --------
+    >>> excerpt("a  cat sat\non the mat", length=12)
+    'a cat sat …'
+    """
+    line = " ".join((text or "").split(maxsplit=length)[:length])  # so many words have more characters
+    if len(line) > length:
+        line = (line[: length - 1].rpartition(" ")[0] or line[: length - 2]) + " …"
+    return visible(line)
+
+
 class Texts(Sequence[str]):
     """A sequence of texts: their UTF-8 bytes one after the other, and where each begins.
 
-    Parameters
-    ----------
-    content : ndarray of uint8
-        The bytes of all texts; may be mapped from a file.
-    bounds : ndarray of int64, shape (n_texts + 1,)
-        Where each text begins, ascending from 0 to the number of bytes.
+    The bytes, uint8, may be mapped from a file. The bounds, int64, ascend from 0 to the number of bytes: one more than
+    there are texts.
 
     Examples
     --------
@@ -54,13 +61,7 @@ class Texts(Sequence[str]):
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> Texts:
-        """Pack texts.
-
-        Raises
-        ------
-        ValueError
-            If one holds half of a surrogate pair, which is no character.
-        """
+        """Pack texts; a ValueError says that one holds half of a surrogate pair, which is no character."""
         encoded = [text.encode() for text in texts]
         bounds = np.zeros(len(encoded) + 1, dtype=np.int64)
         np.cumsum([len(text) for text in encoded], out=bounds[1:])

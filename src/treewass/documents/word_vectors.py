@@ -1,32 +1,53 @@
-"""Word vectors: reading them from files and aligning them with a vocabulary."""
+"""Word vectors: aligned with a vocabulary, checked, or made from the documents themselves."""
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from itertools import compress
-from pathlib import Path
-from typing import Any
+from itertools import compress, islice
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from treewass.argument_names import argument
-from treewass.documents.formats import BROKEN_GZIP
-from treewass.documents.vector_formats import (
-    FORMATS,
-    VectorSelection,
-    check_shape,
-    first_words,
-    format_of_name,
-    none_covered,
-    read_vectors,
+from treewass.documents.arguments import check_integer
+from treewass.documents.histograms import (
+    check_counts,
+    empty_rows,
+    first_few,
+    refuse_texts,
+    row_totals,
+    scale_rows,
+    to_histograms,
 )
-from treewass.exceptions import UncoveredWordsWarning
 
-__all__ = ["AlignedVectors", "WordVectors", "read_word_vectors"]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from scipy.sparse import csr_array
+
+__all__ = [
+    "AlignedVectors",
+    "UncoveredWordsWarning",
+    "WordVectors",
+    "as_words",
+    "check_shape",
+    "check_vectors",
+    "covered_histograms",
+    "finite_vectors",
+    "first_words",
+    "none_covered",
+    "open_vectors",
+    "svd_vectors",
+]
+
+_MOST_EXAMPLES = 5
+_LARGEST = 1e150  # length of a vector
+_PASSES = 7
+_LEAST_LENGTH = 1e-6  # as a share of the longest: what is shorter is rounding, and has no direction
+
+
+class UncoveredWordsWarning(UserWarning):
+    """Some words of the vocabulary have no word vector."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,7 +100,7 @@ class WordVectors:
     vectors: NDArray[np.float32]
 
     def __post_init__(self) -> None:
-        words, vectors = _as_words(self.words), _frozen(self.vectors, np.float32)
+        words, vectors = as_words(self.words), _frozen(self.vectors, np.float32)
         check_shape(len(words), vectors.shape)
         first_row = {word: row for row, word in reversed(list(enumerate(words)))}
         _refuse(words, (first_row[word] < row for row, word in enumerate(words)), "Expected each word once")
@@ -133,7 +154,7 @@ class WordVectors:
                 f"Expected the words in the order of their columns, got a {type(vocabulary).__name__}. "
                 "Pass a list, or the vectoriser's get_feature_names_out()."
             )
-        wanted = _as_words(vocabulary)
+        wanted = as_words(vocabulary)
         row_of = {word: row for row, word in enumerate(self.words)}
         rows = np.array([row_of.get(word, -1) for word in wanted], dtype=np.intp)
         covered = rows >= 0
@@ -153,68 +174,204 @@ class WordVectors:
         return AlignedVectors(vectors, covered, missing)
 
 
-def read_word_vectors(
-    path: str | os.PathLike[str],
-    *,
-    vocabulary: Iterable[str] | None = None,
-    format: str | None = None,
-) -> WordVectors:
-    r"""Read word vectors from a file.
+def svd_vectors(
+    X: Any, *, n_dimensions: int = 100, random_state: int | np.random.RandomState | None = 0
+) -> AlignedVectors:
+    """Make word vectors from the documents themselves, by a truncated singular value decomposition.
 
-    Text and binary files, gzipped ones too, are read in a stream: only the vectors kept take up memory. A
-    word that comes again keeps its first vector. Bytes of a word that are not UTF-8 are replaced.
+    Rows are brought to mass one. The vector of a word is its column in the best approximation of few dimensions, scaled
+    to length one. So words that share documents are near to each other, however often they occur.
 
     Parameters
     ----------
-    path : str or path-like
-        The file.
-    vocabulary : iterable of str or None, default=None
-        The words to keep; None keeps all. The numbers of other words are not looked at.
-    format : {"word2vec", "binary", "glove", "npz"} or None, default=None
-        ``"word2vec"``: a line with the number of words and of dimensions, then a line with each word and its
-        numbers. ``"glove"``: the same without the header. ``"binary"``: the header, then each word, a space
-        and its numbers as little-endian float32. ``"npz"``: the arrays ``words`` (strings) and ``vectors``
-        (floats). None is ``"npz"`` for the ending ``.npz``, ``"binary"`` for ``.bin`` and ``.bin.gz``, and
-        text for any other, where a first line of two integers is a header.
+    X : sparse matrix or array-like of shape (n_documents, n_words)
+        Counts or weights.
+    n_dimensions : int, default=100
+        Dimensions; at most the number of documents and the number of words.
+    random_state : int, RandomState instance or None, default=0
+        Starts the decomposition.
 
     Returns
     -------
-    WordVectors
-        The words kept, in the order of the file.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    ValueError
-        If the file does not follow the format (the message names the line), or no word is kept.
+    AlignedVectors
+        A word of no document has no vector. Nor has a word that the approximation leaves out: its column is shorter
+        than a millionth of the longest. `missing` holds the numbers of such words.
 
     Examples
     --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "vectors.txt")
-    ...     size = path.write_text("cat 1.0 0.0\ndog 0.5 0.5\ncar 0.0 1.0\n")
-    ...     vectors = read_word_vectors(path, vocabulary=["dog", "car", "yeti"])
-    >>> vectors.words
-    ('dog', 'car')
+    >>> vectors = svd_vectors([[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0]], n_dimensions=2)
+    >>> vectors.covered.tolist(), vectors.missing
+    ([True, True, True, False], ('3',))
+    >>> bool(abs(vectors.vectors[0] - vectors.vectors[1]).max() < 1e-6)
+    True
     """
-    path = Path(path)
-    if format is not None and format not in FORMATS:
-        raise ValueError(f"Expected {argument('format')} to be one of {', '.join(FORMATS)}, got {format!r}.")
-    if not path.exists():
-        raise FileNotFoundError(f"There is no file {path}; check the path.")
-    if path.is_dir():
-        raise ValueError(f"{path} is a folder; pass the path of a file with word vectors.")
-    selection = VectorSelection(None if vocabulary is None else _as_words(vocabulary))
-    try:
-        read_vectors(path, format or format_of_name(path.name.lower()), selection)
-        return WordVectors(tuple(selection.words), selection.to_array())
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
-    except BROKEN_GZIP as error:
-        raise ValueError(f"{path}: the gzip file is broken ({error}). Fetch or make it again.") from error
+    from sklearn.utils import check_random_state
+    from sklearn.utils.extmath import randomized_svd
+    from threadpoolctl import threadpool_limits
+
+    n_dimensions = check_integer("n_dimensions", n_dimensions)
+    histograms = to_histograms(X)
+    if not histograms.nnz:
+        raise ValueError("Expected at least one document with a word to make vectors from, got only zeros.")
+    with threadpool_limits(limits=1):  # sums in one order, whatever the number of cores
+        _, singular, directions = randomized_svd(
+            histograms,
+            min(n_dimensions, *histograms.shape),
+            n_iter=_PASSES,
+            random_state=check_random_state(random_state),
+        )
+    vectors = (directions * singular[:, None]).T
+    lengths = np.linalg.norm(vectors, axis=1)
+    held = np.bincount(histograms.indices, minlength=lengths.size) > 0
+    covered = held & (lengths > _LEAST_LENGTH * lengths.max())
+    vectors[covered] /= lengths[covered, None]
+    vectors[~covered] = 0.0
+    return AlignedVectors(vectors, covered, tuple(str(word) for word in np.flatnonzero(~covered)))
+
+
+def check_vectors(word_vectors: Any, *, caller: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Validate the vectors of a vocabulary.
+
+    Parameters
+    ----------
+    word_vectors : AlignedVectors or array-like of shape (n_words, n_dimensions)
+        The vector of each column of the counts. An array must be finite throughout; `WordVectors.align` also
+        marks the words that have none.
+    caller : str
+        Named in error messages.
+
+    Returns
+    -------
+    vectors : ndarray of shape (n_words, n_dimensions), float64
+        Zero for a word without a vector.
+    covered : ndarray of shape (n_words,), bool
+        True for a word with a vector.
+
+    Raises
+    ------
+    ValueError
+        For a wrong shape, or numbers that are NaN, infinite or above 1e150 over the root of the dimensions.
+    TypeError
+        For values that are not real numbers, or vectors that are not in the order of a vocabulary.
+
+    Examples
+    --------
+    >>> vectors, covered = check_vectors([[0, 1], [2, 3]], caller="wmd")
+    >>> vectors.dtype, covered.tolist()
+    (dtype('float64'), [True, True])
+    """
+    found, covered = open_vectors(word_vectors, caller=caller)
+    return finite_vectors(found, np.arange(len(found)), caller=caller), covered
+
+
+def open_vectors(word_vectors: Any, *, caller: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Do as `check_vectors`, but check the shape and the type only, and return the vectors as they are."""
+    if isinstance(word_vectors, WordVectors):
+        raise TypeError(
+            f"{caller} expects one vector for each column of the counts, got WordVectors, which have an order of their "
+            "own. Pass word_vectors.align(vocabulary)."
+        )
+    aligned = isinstance(word_vectors, AlignedVectors)
+    found = np.asarray(word_vectors.vectors if aligned else word_vectors)
+    if found.ndim != 2 or not all(found.shape):
+        raise ValueError(
+            f"{caller} expects word_vectors of shape (n_words, n_dimensions), one row for each column of the counts, "
+            f"got shape {found.shape}."
+        )
+    if found.dtype.kind not in "biuf":
+        raise TypeError(f"{caller} expects word_vectors of real numbers, got dtype {found.dtype}.")
+    return found, np.array(word_vectors.covered) if aligned else np.ones(len(found), dtype=np.bool_)
+
+
+def finite_vectors(found: NDArray[Any], words: NDArray[np.intp], *, caller: str) -> NDArray[np.float64]:
+    """Take the vectors of some words from `open_vectors`; refuse NaN, infinity and numbers whose squares overflow."""
+    vectors = np.ascontiguousarray(found[words], dtype=np.float64)
+    wrong = words[~np.isfinite(vectors).all(axis=1)]
+    if wrong.size:
+        raise ValueError(
+            f"{caller} expects finite word_vectors, got NaN or infinity for {wrong.size} of {len(vectors)} words "
+            f"(rows {first_few(wrong)}). Where words have no vector, pass those of WordVectors.align, which marks them."
+        )
+    most = _LARGEST / vectors.shape[1] ** 0.5
+    if max(vectors.max(initial=0.0), -vectors.min(initial=0.0)) > most:
+        large = words[(abs(vectors) > most).any(axis=1)]
+        raise ValueError(
+            f"{caller} expects word_vectors whose squared distances fit a float64, with numbers up to {most:.3g}, got "
+            f"larger ones for {large.size} of {len(vectors)} words (rows {first_few(large)}). Scale them down."
+        )
+    return vectors
+
+
+def covered_histograms(X: Any, covered: NDArray[np.bool_], *, caller: str, name: str = "X") -> csr_array:
+    """Bring documents to mass one over the words that have a vector.
+
+    Parameters
+    ----------
+    X : sparse matrix, sparse array or array-like of shape (n_documents, n_words)
+        Counts or weights.
+    covered : ndarray of shape (n_words,), bool
+        Which words have a vector; the others are left out.
+    caller, name : str
+        Named in error messages.
+
+    Returns
+    -------
+    csr_array of shape (n_documents, n_words), float64
+        Canonical rows that sum to one.
+
+    Raises
+    ------
+    ValueError
+        If a document holds no word with a vector: it has no transport distance.
+
+    Examples
+    --------
+    >>> covered_histograms([[2, 1, 1]], np.array([True, True, False]), caller="wmd").toarray().round(2)
+    array([[0.67, 0.33, 0.  ]])
+    """
+    refuse_texts(X)
+    counts = check_counts(X, n_words=covered.size, caller=caller)
+    if not covered.all():
+        counts.data[~covered[counts.indices]] = 0.0
+        counts.eliminate_zeros()
+    empty = empty_rows(counts)
+    if empty.size:
+        raise ValueError(
+            f"{caller} expects each document to hold a word with a vector, but {empty.size} of the {counts.shape[0]} "
+            f"rows of {name} hold none (rows {first_few(empty)}): they have no transport distance. Leave them out."
+        )
+    return scale_rows(counts, row_totals(counts))
+
+
+def check_shape(n_words: int, shape: tuple[int, ...]) -> None:
+    """Demand one vector for each word, at least one word and one dimension."""
+    if len(shape) != 2 or shape[0] != n_words or 0 in shape:
+        raise ValueError(
+            f"Expected vectors of shape (n_words, n_dimensions), neither of them zero, for {n_words} words; "
+            f"got the shape {shape}."
+        )
+
+
+def none_covered(vocabulary: Sequence[str], words: Sequence[str]) -> str:
+    """Say that no word of a vocabulary has a vector."""
+    return (
+        f"None of the {len(vocabulary)} words of the vocabulary ({first_words(vocabulary)}) has a vector; "
+        f"those with one start with {first_words(words)}. Check the language and the case."
+    )
+
+
+def first_words(words: Sequence[Any]) -> str:
+    """List the first few words for a message."""
+    listed = ", ".join(repr(word) for word in islice(words, _MOST_EXAMPLES)) or "none"
+    return f"{listed}, …" if len(words) > _MOST_EXAMPLES else listed
+
+
+def as_words(words: Iterable[str]) -> tuple[str, ...]:
+    """Take words as plain strings; refuse a single string and other values."""
+    listed = tuple(words)
+    if isinstance(words, str) or not all(isinstance(word, str) for word in listed):
+        raise TypeError("Expected the words as a sequence of strings, got a single string or other values.")
+    return tuple(str(word) for word in listed)
 
 
 def _refuse(words: Sequence[str], is_bad: Iterable[bool], expected: str) -> None:
@@ -234,12 +391,5 @@ def _frozen(values: Any, dtype: type[Any]) -> NDArray[Any]:
 
 
 def _is_frozen(values: NDArray[Any]) -> bool:
-    """Tell whether nobody can write to an array, be it through the one that it is a view of."""
+    """Return whether nobody can write to an array, not even through one that it is a view of."""
     return not values.flags.writeable and (not isinstance(values.base, np.ndarray) or _is_frozen(values.base))
-
-
-def _as_words(words: Iterable[str]) -> tuple[str, ...]:
-    listed = tuple(words)
-    if isinstance(words, str) or not all(isinstance(word, str) for word in listed):
-        raise TypeError("Expected the words as a sequence of strings, got a single string or other values.")
-    return tuple(str(word) for word in listed)

@@ -1,54 +1,32 @@
-"""Why a document gets its label: the neighbours that vote, and the words that bring it nearer to their class."""
+"""Why a document gets its label: what neighbours, words and class shares add to the odds against the second label."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from treewass.explain.plan import transport_plan
-from treewass.trees.metric import TreeMetric
-
 if TYPE_CHECKING:
-    from scipy.sparse import csr_array
+    from collections.abc import Sequence
 
-__all__ = ["Neighbor", "PredictionExplanation", "WordSupport", "deciding_words"]
+    from treewass.explain.hits import Hit
 
+__all__ = ["PredictionExplanation", "TypicalWord", "WordSupport"]
 
-@dataclass(frozen=True, slots=True)
-class Neighbor:
-    """A document near a query.
-
-    Parameters
-    ----------
-    id : int
-        Its id in the index.
-    distance : float
-        The tree-Wasserstein distance to the query.
-    label : str or int
-        Its label.
-    title, text : str or None
-        What the model keeps of it.
-    """
-
-    id: int
-    distance: float
-    label: Any
-    title: str | None = None
-    text: str | None = None
+_MOST_WORDS = 10  # that are named
 
 
 @dataclass(frozen=True, slots=True)
 class WordSupport:
-    """How much a word of the query speaks for the predicted class.
+    """How much a word of the text, or a pair of words, speaks for the predicted class.
 
     Parameters
     ----------
     word : str
-        The word.
+        The word; two words that follow each other have a space between them.
     support : float
-        What moving the word's mass to documents of the rival class costs more than moving it to documents of the
-        predicted class; below zero for a word that speaks against the prediction.
+        What it adds to the log-odds of the predicted class against the second one (natural logarithm). Below zero, it
+        speaks against the prediction.
     """
 
     word: str
@@ -56,71 +34,101 @@ class WordSupport:
 
 
 @dataclass(frozen=True, slots=True)
+class TypicalWord:
+    """A word of the text, and how common it is in two classes.
+
+    Parameters
+    ----------
+    word : str
+        The word.
+    mass : float
+        Its share of the text's mass, from 0 to 1: how much the distance looks at it.
+    shares : tuple of float
+        The share of the documents that hold the word, in the predicted class and in the second one.
+    """
+
+    word: str
+    mass: float
+    shares: tuple[float, float]
+
+    @property
+    def weight(self) -> float:
+        """Its mass, above zero for a word that is more common in the predicted class, below for the second one."""
+        total = sum(self.shares)
+        return self.mass * (self.shares[0] - self.shares[1]) / total if total else 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class PredictionExplanation:
     """A prediction with its reasons.
+
+    The reasons add up: ``log_odds = neighbor_support + prior_support + sum(word.support for word in words)``.
 
     Parameters
     ----------
     label : str or int
         The predicted label.
     probabilities : tuple of (label, float)
-        Classes by probability, largest first; equally probable ones by their nearest documents.
-    neighbors : tuple of Neighbor
+        Classes by probability, largest first. Of equally probable ones, the class of the nearest document is first.
+    neighbors : tuple of Hit
         The documents that voted, nearest first.
     rival : str or int or None
         The second of these classes.
+    log_odds : float or None
+        The logarithm of the label's probability less that of the rival's. None if there is no rival, or if it has no
+        vote at all, so that its probability is zero.
+    neighbor_support : float
+        What the neighbours add to it.
+    prior_support : float
+        What does not depend on the text: the class shares of the training, and the channels' constants for each class.
     words : tuple of WordSupport
-        The query's words, those with most support first. The supports add up to the difference between the mean
-        distances to the nearest documents of the rival class and of the predicted one.
+        What each word and pair of words adds by way of the channels, most support first; empty without channels.
+    typical : tuple of TypicalWord
+        Without channels, the words of the text that tell the two classes apart: those most typical of the label first,
+        those most typical of the rival last. They say why the neighbours are near, and are no further addends.
     """
 
     label: Any
     probabilities: tuple[tuple[Any, float], ...]
-    neighbors: tuple[Neighbor, ...]
+    neighbors: tuple[Hit, ...]
     rival: Any = None
+    log_odds: float | None = None
+    neighbor_support: float = 0.0
+    prior_support: float = 0.0
     words: tuple[WordSupport, ...] = ()
+    typical: tuple[TypicalWord, ...] = ()
+
+    @property
+    def word_support(self) -> float:
+        """What all words add to the log-odds."""
+        return sum(entry.support for entry in self.words)
+
+    def addends(self) -> list[tuple[str, float, str]]:
+        """List what adds up to the log-odds: its name, how much it adds, and in words what it is made of."""
+        votes = Counter(neighbor.label for neighbor in self.neighbors)
+        counted = f"{votes[self.label]} of {len(self.neighbors)} are {self.label}, {votes[self.rival]} {self.rival}"
+        listed = [
+            ("words", self.word_support, _strongest(self.words)),
+            ("neighbours", self.neighbor_support, f"{counted}; nearer ones count more"),
+            ("prior", self.prior_support, "what the labels start with, whatever the text"),
+        ]
+        return listed if self.words else listed[1:]
+
+    def word_weights(self) -> dict[str, float]:
+        """Weigh the words of the text, and the pairs, to colour them."""
+        return {entry.word: entry.weight for entry in self.typical} | {word.word: word.support for word in self.words}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation as what JSON can hold."""
         return asdict(self)
 
 
-def deciding_words(
-    metric: TreeMetric, query: Any, winners: csr_array, rivals: csr_array, words: Sequence[str]
-) -> tuple[WordSupport, ...]:
-    """Share the difference between two distances out among a query's words.
-
-    Parameters
-    ----------
-    metric : TreeMetric
-        Trees and word masses.
-    query : sparse matrix or array-like of shape (1, n_words)
-        Counts or weights.
-    winners, rivals : csr_array of shape (n_documents, n_words)
-        Documents of the predicted class and of another one, at least one each.
-    words : sequence of str, length n_words
-        The words' names.
-
-    Returns
-    -------
-    tuple of WordSupport
-        Of each of the query's known words, most support first. They add up to the mean distance to the rivals
-        less the mean distance to the winners.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> from treewass import Tree, TreeMetric
-    >>> metric = TreeMetric(Tree([-1, 0, 0], word_nodes=[1, 1, 2]))
-    >>> deciding_words(metric, [[1, 0, 1]], csr_array([[0, 1, 0]]), csr_array([[0, 0, 1]]), ["cat", "dog", "car"])
-    (WordSupport(word='cat', support=1.0), WordSupport(word='car', support=-2.0))
-    """
-    support: dict[int, float] = {}
-    for documents, sign in ((winners, -1.0), (rivals, 1.0)):
-        for row in range(documents.shape[0]):
-            for component in range(metric.n_components):
-                plan = transport_plan(metric, query, documents[[row]], component=component)
-                for word, cost in zip(plan.sources.tolist(), plan.costs.tolist(), strict=True):
-                    support[word] = support.get(word, 0.0) + sign * cost / documents.shape[0]
-    ranked = sorted(support, key=lambda word: (-support[word], word))
-    return tuple(WordSupport(str(words[word]), support[word]) for word in ranked)
+def _strongest(words: Sequence[WordSupport]) -> str:
+    """Name the words that add most, for or against, and add up the others."""
+    by_strength = sorted(words, key=lambda entry: (-abs(entry.support), entry.word))
+    shown, rest = by_strength[:_MOST_WORDS], by_strength[_MOST_WORDS:]
+    named = [f"{entry.word} {entry.support:+.2f}" for entry in sorted(shown, key=lambda entry: -entry.support)]
+    if not rest:
+        return ", ".join(named)
+    others = f"{len(rest)} others, at most {abs(rest[0].support):.2f} each, {sum(entry.support for entry in rest):+.2f}"
+    return f"{', '.join(named)}; {others}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -9,125 +10,70 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from treewass.documents.texts import visible
+from treewass.documents.texts import excerpt, visible
+from treewass.explain.highlights import pair_weights, weighted_pieces
 
 if TYPE_CHECKING:
-    from treewass.explain.pairs import Explanation
-    from treewass.explain.predictions import PredictionExplanation
+    from treewass.explain.predictions import PredictionExplanation, TypicalWord
+    from treewass.explain.transport_plans import Explanation, Move
 
 __all__ = ["colored_text", "pair_view", "prediction_view"]
 
-_Spans = Sequence[tuple[int, int, str]]
-_STYLES = ((0.5, "bold"), (0.1, ""), (0.02, "dim"))  # share of the strongest word from which a style is used
+_Spans = Sequence[tuple[int, int, str]]  # start, stop and word
+_STYLES = ((0.5, "bold"), (0.1, ""), (0.02, "dim"))  # from this share of the strongest word on
 _LONGEST = 1200
+_WORDS = ("from", "to", "words", "label", "document", "what", "made of")  # columns
+_MOST_MOVES = 12
+_MOST_WORDS = 8  # for and against a label, and neighbours
+_LARGEST = 700.0  # log-odds whose odds are a number
 
 
 def colored_text(text: str, spans: _Spans, weights: Mapping[str, float]) -> Text:
-    """Colour the words of a text: green above zero, red below, the strongest in bold.
+    """Colour the words of a text: green above zero, red below, the strongest in bold. A long text is cut."""
+    shown = Text()
+    for piece in weighted_pieces(text[:_LONGEST], spans, weights, faintest=_STYLES[-1][0]):
+        if piece.weight:
+            style = next(style for share, style in _STYLES if abs(piece.weight) >= share)
+            shown.append(visible(piece.text), f"{style} {'green' if piece.weight > 0 else 'red'}".strip())
+        else:
+            shown.append(visible(piece.text))
+    return shown.append(" …") if len(text) > _LONGEST else shown
 
-    Parameters
-    ----------
-    text : str
-        The text as it stands; a long one is cut.
-    spans : sequence of (start, stop, word)
-        Where words stand in it.
-    weights : mapping of str to float
-        What each word weighs.
 
-    Returns
-    -------
-    rich.text.Text
+def pair_view(explanation: Explanation, texts: Sequence[str], spans: Sequence[_Spans]) -> Group:
+    """Lay out why two documents are near or far: what they share, then what differs.
 
-    Examples
-    --------
-    >>> colored_text("a cat", [(2, 5, "cat")], {"cat": 1.0}).spans
-    [Span(2, 5, 'bold green')]
+    Words that cost are red in their texts, shared ones green.
     """
-    shown = Text(visible(text[:_LONGEST]) + (" …" if len(text) > _LONGEST else ""))
-    strongest = max((abs(weights.get(word, 0.0)) for _, _, word in spans), default=0.0)
-    for start, stop, word in spans:
-        weight = weights.get(word, 0.0)
-        if stop > _LONGEST or not strongest or abs(weight) < 0.02 * strongest:
-            continue
-        style = next(style for share, style in _STYLES if abs(weight) >= share * strongest)
-        shown.stylize(f"{style} {'green' if weight > 0 else 'red'}".strip(), start, stop)
-    return shown
-
-
-def pair_view(explanation: Explanation, texts: Sequence[str], spans: Sequence[_Spans], most: int = 12) -> Group:
-    """Lay out why two documents are near or far.
-
-    Parameters
-    ----------
-    explanation : Explanation
-    texts : sequence of two str
-        What to show of the documents; words that cost are red in them, shared ones green.
-    spans : sequence of two lists of (start, stop, word)
-        Where words stand in the texts.
-    most : int, default=12
-        Most moves to list.
-
-    Returns
-    -------
-    rich.console.Group
-    """
-    shared = {move.source: move.mass * explanation.distance for move in explanation.shared}
-    weights = [dict(shared), dict(shared)]
-    for move in explanation.moves:
-        weights[0][move.source] = weights[0].get(move.source, 0.0) - move.cost
-        weights[1][move.target] = weights[1].get(move.target, 0.0) - move.cost
+    distance, mass = f"{explanation.distance:.4f}", f"{100 * explanation.shared_mass:.0f} %"
     parts: list[Any] = [
         Text.assemble(
-            ("Distance ", "bold"), f"{explanation.distance:.4f}, {100 * explanation.shared_mass:.0f} % shared."
+            ("Distance ", "bold"), f"{distance} (0: the same words in the same shares); they share {mass} of the mass."
         ),
+        _shared_line(explanation.shared),
         Text(),
-        *(colored_text(text, found, own) for text, found, own in zip(texts, spans, weights, strict=True)),
-        Text(),
+        *map(colored_text, texts, spans, pair_weights(explanation)),
     ]
-    if explanation.shared:
-        words = ", ".join(f"{move.source} {100 * move.mass:.0f} %" for move in explanation.shared[:most])
-        parts.append(Text.assemble(("Stays: ", "green"), words))
     if explanation.moves:
-        parts += [_moves_table(explanation, most), _branches_table(explanation)]
+        parts += [Text(), _moves_table(explanation), _branches_table(explanation)]
     return Group(*parts)
 
 
-def prediction_view(prediction: PredictionExplanation, text: str, spans: _Spans, most: int = 8) -> Group:
-    """Lay out why a text gets its label.
-
-    Parameters
-    ----------
-    prediction : PredictionExplanation
-    text : str
-        The text; words that speak for the label are green in it, others red.
-    spans : sequence of (start, stop, word)
-        Where words stand in the text.
-    most : int, default=8
-        Most words for and against, and neighbours, to list.
-
-    Returns
-    -------
-    rich.console.Group
-    """
+def prediction_view(prediction: PredictionExplanation, text: str, spans: _Spans) -> Group:
+    """Lay out why a text gets its label; words that speak for the label are green in it, others red."""
     shares = ", ".join(f"{label} {100 * share:.1f} %" for label, share in prediction.probabilities[:3])
     parts: list[Any] = [
         Text.assemble(("Label ", "bold"), (visible(str(prediction.label)), "bold green"), visible(f"   ({shares})")),
         Text(),
+        colored_text(text, spans, prediction.word_weights()),
     ]
-    weights = {entry.word: entry.support for entry in prediction.words}
-    parts.append(colored_text(text, spans, weights))
-    if prediction.words:
-        speaking = [entry for entry in prediction.words if entry.support > 0][:most]
-        against = [entry for entry in reversed(prediction.words) if entry.support < 0][:most]
-        parts += [Text(), _support_line(f"For {prediction.label} rather than {prediction.rival}: ", "green", speaking)]
-        if against:
-            parts.append(_support_line("Against: ", "red", against))
+    if prediction.rival is not None:
+        parts += [Text(), *_reasons(prediction)]
     if prediction.neighbors:
-        table = Table(title=f"The nearest of {len(prediction.neighbors)} neighbours that vote", title_justify="left")
-        for column in ("distance", "id", "label", "document"):
-            table.add_column(column, justify="right" if column in ("distance", "id") else "left")
-        for neighbor in prediction.neighbors[:most]:
-            name = neighbor.title or " ".join((neighbor.text or "").split())[:70]
+        title = f"The nearest of {len(prediction.neighbors)} neighbours that vote"
+        table = _table(title, ("distance", "id", "label", "document"))
+        for neighbor in prediction.neighbors[:_MOST_WORDS]:
+            name = excerpt(neighbor.title or neighbor.text)
             fields = (f"{neighbor.distance:.4f}", str(neighbor.id), str(neighbor.label), name)
             table.add_row(
                 *(Text(visible(field)) for field in fields),
@@ -137,29 +83,75 @@ def prediction_view(prediction: PredictionExplanation, text: str, spans: _Spans,
     return Group(*parts)
 
 
-def _support_line(title: str, style: str, entries: Sequence[Any]) -> Text:
-    words = ", ".join(f"{entry.word} {entry.support:+.3f}" for entry in entries)
-    return Text.assemble((visible(title), style), visible(words))
+def _reasons(prediction: PredictionExplanation) -> list[Any]:
+    """Lay out what adds up to the log-odds, and the words that are typical where no channel counts them."""
+    label, rival = visible(str(prediction.label)), visible(str(prediction.rival))
+    parts: list[Any] = []
+    if prediction.log_odds is None:
+        parts.append(Text(f"No neighbour votes for {rival}, the next label."))
+    else:
+        ratio = math.exp(min(abs(prediction.log_odds), _LARGEST))
+        odds = f"{ratio:,.0f} to 1" if 1e3 <= ratio < 1e9 else f"{ratio:.4g} to 1"
+        table = _table(f"Why {label} and not {rival}: odds of {odds}", ("what", "log-odds", "made of"))
+        for name, support, made_of in prediction.addends():
+            table.add_row(name, f"{support:+.2f}", Text(visible(made_of)))
+        table.add_section()
+        table.add_row("together", f"{prediction.log_odds:+.2f}", f"the natural logarithm of {odds}", style="bold")
+        parts.append(table)
+    for name, style, entries in (
+        (label, "green", [entry for entry in prediction.typical if entry.weight > 0]),
+        (rival, "red", [entry for entry in reversed(prediction.typical) if entry.weight < 0]),
+    ):
+        if entries:
+            parts.append(Text.assemble((f"Typical of {name}: ", style), visible(_typical_words(prediction, entries))))
+    return parts
 
 
-def _moves_table(explanation: Explanation, most: int) -> Table:
-    moves = explanation.moves
-    rest = f"; {len(moves) - most} cheaper ones not shown" if len(moves) > most else ""
-    table = Table(title=f"Moves, costliest first{rest}", title_justify="left")
-    for column in ("from", "to", "mass", "cost", "of the distance"):
-        table.add_column(column, justify="left" if column in ("from", "to") else "right")
-    for move in moves[:most]:
-        share = move.cost / explanation.distance if explanation.distance else 0.0
+def _typical_words(prediction: PredictionExplanation, entries: Sequence[TypicalWord]) -> str:
+    """Say how common words are in the documents of the two labels."""
+    words = [
+        f"{entry.word} ({' | '.join(f'{100 * share:.0f} %' for share in entry.shares)})"
+        for entry in entries[:_MOST_WORDS]
+    ]
+    return f"{', '.join(words)}: in so many documents of {prediction.label} | {prediction.rival}"
+
+
+def _shared_line(shared: Sequence[Move]) -> Text:
+    """List the words that both documents hold, with the mass that they have in common."""
+    if not shared:
+        return Text("They share no word.")
+    words = ", ".join(f"{move.source} {100 * move.mass:.1f} %" for move in shared[:_MOST_MOVES])
+    rest = shared[_MOST_MOVES:]
+    more = f", {len(rest)} more words {100 * sum(move.mass for move in rest):.1f} %" if rest else ""
+    return Text.assemble(("Shared, of the mass: ", "green"), visible(words), more)
+
+
+def _moves_table(explanation: Explanation) -> Table:
+    shown, rest = explanation.moves[:_MOST_MOVES], explanation.moves[_MOST_MOVES:]
+    what = "All moves" if not rest else f"The {len(shown)} costliest of {len(explanation.moves)} moves"
+    title = f"What differs. {what}: {100 * explanation.share(shown):.0f} % of the distance"
+    table = _table(title, ("from", "to", "moved mass", "adds to the distance", "of the distance"))
+    for move in shown:
+        share = explanation.share([move])
         figures = (f"{100 * move.mass:.1f} %", f"{move.cost:.4f}", f"{100 * share:.0f} % {'▇' * round(20 * share)}")
-        table.add_row(Text(move.source), Text(move.target), *figures)
+        table.add_row(Text(visible(move.source)), Text(visible(move.target)), *figures)
     return table
 
 
 def _branches_table(explanation: Explanation) -> Table:
-    table = Table(title="Branches that cost most", title_justify="left")
-    for column in ("node", "cost", "mass of the first", "of the second", "words"):
-        table.add_column(column, justify="left" if column == "words" else "right")
+    crossed = 100 * explanation.share(explanation.branches)
+    title = f"The same by branches of the tree that one uses more: {crossed:.0f} % of the distance"
+    table = _table(title, ("branch", "adds to the distance", "mass of the first", "mass of the second", "words"))
     for branch in explanation.branches:
         first, second = (f"{100 * mass:.0f} %" for mass in branch.masses)
-        table.add_row(str(branch.node), f"{branch.cost:.4f}", first, second, Text(", ".join(branch.words[:6])))
+        words = visible(", ".join(branch.words[:6]))
+        table.add_row(str(branch.node), f"{branch.cost:.4f}", first, second, Text(words))
+    return table
+
+
+def _table(title: str, columns: Sequence[str]) -> Table:
+    """Make a table with words on the left of their columns and numbers on the right."""
+    table = Table(title=title, title_justify="left")
+    for column in columns:
+        table.add_column(column, justify="left" if column in _WORDS else "right")
     return table

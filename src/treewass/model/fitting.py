@@ -1,85 +1,85 @@
-"""Learning a model from texts, and changing one."""
+"""Learning a model from texts, and changing it."""
 
 from __future__ import annotations
 
 import math
+import warnings
 from copy import copy
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict, is_dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import treewass
-from treewass.documents.texts import Texts
-from treewass.model.contents import Contents, Documents
-from treewass.model.inputs import labels_like
-from treewass.model.settings import describe_learner, make_learner
+from treewass.classify.metrics import metric_learner
+from treewass.documents.histograms import first_few
+from treewass.documents.vector_sources import find_vectors, source_name
+from treewass.documents.word_vectors import UncoveredWordsWarning, none_covered
+from treewass.model.contents import Contents, MetricSettings
+from treewass.model.labelled_texts import NewTexts, check_labels, class_numbers, labels_like
 from treewass.model.vectorizers import make_counter
-from treewass.search.contents import documents_of, moved_index
+from treewass.model.word_pairs import count_terms
+from treewass.search.held_documents import documents_of, moved_index
+from treewass.trees.metric import TreeMetric
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from treewass.classify.classifier import TreeWassersteinClassifier
+    from treewass.documents.word_vectors import AlignedVectors
     from treewass.model.document_model import DocumentModel
+    from treewass.model.vectorizers import TextCounter
+    from treewass.votes.channels import TermRows
 
-__all__ = ["fit_contents", "updated_contents", "with_documents", "without_documents"]
+__all__ = ["fit_contents", "make_metric", "updated_contents", "with_documents", "without_documents"]
 
 
-def fit_contents(model: DocumentModel, texts: list[str], labels: NDArray[Any], titles: list[str] | None) -> Contents:
-    """Learn a model from scratch.
-
-    Parameters
-    ----------
-    model : DocumentModel
-        Its parameters.
-    texts : list of str
-    labels : ndarray of shape (n_texts,)
-    titles : list of str or None
-
-    Returns
-    -------
-    Contents
-    """
-    _demand_classes(labels)
-    counter = make_counter(model.vectorizer).fitted(texts)
-    learner = make_learner(model.learner, random_state=model.random_state)
-    if isinstance(model.learner, str) and model.verbose and "verbose" in learner.get_params():
-        learner.set_params(verbose=True)
-    classifier = _learn(model, learner, counter.count(texts), labels)
-    documents = Documents(
-        classifier.index_.ids,
-        np.searchsorted(classifier.classes_, labels).astype(np.int32),
-        Texts.of(texts) if model.keep_texts else None,
-        None if titles is None else Texts.of(titles),
-    )
+def fit_contents(model: DocumentModel, new: NewTexts) -> Contents:
+    """Learn a model from scratch, with the parameters of `model`."""
+    without = np.array([row for row, label in enumerate(new.labels) if label is None])
+    if without.size:
+        raise ValueError(
+            f"Expected a label for each text to learn from, but row(s) {first_few(without)} have none. Leave them out, "
+            "and use add, which takes texts without labels."
+        )
+    _demand_classes(new.labels)
+    counter, vectors = _with_vectors(model, make_counter(model.vectorizer).fitted(new.texts))
+    terms = _terms(model, counter, new.texts, len(counter.words))
+    classifier = _learn(model, counter.count(new.texts), new.labels, new.weights, terms, vectors)
+    classes = tuple(classifier.classes_.tolist())
     return Contents(
         counter,
         classifier.index_,
-        tuple(classifier.classes_.tolist()),
-        documents,
+        classes,
+        new.kept(classifier.index_.ids, class_numbers(new.labels, classes), keep_texts=model.keep_texts),
         classifier.neighbor_vote_,
-        describe_learner(learner),
+        MetricSettings.of(model.metric, classifier.learner_),
         _history(classifier.learner_),
         _stamp({}),
+        channels=classifier.channels_,
+        linear=model.linear,
+        word_vectors=source_name(model.word_vectors),
     )
 
 
-def with_documents(
-    held: Contents, texts: list[str], labels: NDArray[Any], titles: list[str] | None
-) -> tuple[Contents, NDArray[np.int64]]:
+def with_documents(held: Contents, new: NewTexts) -> tuple[Contents, NDArray[np.int64]]:
     """Add documents without learning from them; return the model and their ids."""
-    known, labels = np.array(held.classes), labels_like(labels, held.classes)
-    new = np.setdiff1d(labels, known)
-    if new.size:
-        raise ValueError(
-            f"Expected labels that the model has learned, got {new[:5].tolist()}. Use update, which learns new ones."
-        )
+    codes = class_numbers(new.labels, held.classes)
+    _refuse_known_keys(held, new)
     index = copy(held.index)  # shares the documents; whoever searches the other one meanwhile is not disturbed
-    ids = index.add(held.counter.count(texts))
-    codes = np.searchsorted(known, labels).astype(np.int32)
-    return held.changed(index=index, documents=held.documents.joined(ids, codes, texts, titles)), ids
+    counter = held.counter.widened(new.texts)  # by words that the metric does not know: they are found, without mass
+    ids = index.add(counter.count(new.texts))
+    added = new.kept(ids, codes, keep_texts=held.documents.texts is not None)
+    return held.changed(counter=counter, index=index, documents=held.documents.joined(added)), ids
+
+
+def _refuse_known_keys(held: Contents, new: NewTexts) -> None:
+    known = sorted(held.documents.key_ids.keys() & set(new.keys or ()))
+    if known:
+        raise ValueError(f"Expected new keys, but the model holds documents of {known[:5]}. Remove those first.")
 
 
 def without_documents(held: Contents, ids: NDArray[np.int64]) -> Contents:
@@ -89,68 +89,140 @@ def without_documents(held: Contents, ids: NDArray[np.int64]) -> Contents:
     return held.changed(index=index, documents=held.documents.without(ids))
 
 
-def updated_contents(
-    model: DocumentModel, texts: list[str], labels: NDArray[Any], titles: list[str] | None
-) -> tuple[Contents, NDArray[np.int64]]:
-    """Learn anew from the documents that a model holds and from new ones; return the model and the new ids."""
+def updated_contents(model: DocumentModel, new: NewTexts) -> tuple[Contents, NDArray[np.int64]]:
+    """Learn again, from the documents that a model holds and from new ones; return the model and the new ids."""
     from scipy.sparse import vstack
 
     held = model._fitted()
-    old, labels = np.array(held.classes)[held.documents.codes], labels_like(labels, held.classes)
-    counter = held.counter.widened(texts)
-    before = documents_of(held.index)
+    _refuse_known_keys(held, new)
+    old = [None if code < 0 else held.classes[code] for code in held.documents.codes.tolist()]
+    every_label = [*old, *new.labels]
+    labelled = np.array([row for row, label in enumerate(every_label) if label is not None], dtype=np.intp)
+    labels_like(check_labels(given := [label for label in new.labels if label is not None], len(given)), held.classes)
+    labels = [every_label[row] for row in labelled.tolist()]
+    _demand_classes(labels)
+    counter, vectors = _with_vectors(model, held.counter.widened(new.texts))
+    before, counts = documents_of(held.index, beyond=True), counter.count(new.texts)
     before.resize((before.shape[0], len(counter.words)))
-    counts = counter.count(texts)
-    every_label = np.concatenate([old, labels])
-    _demand_classes(every_label)
-    learner = _learner_again(model, held)
-    classifier = _learn(model, learner, vstack([before, counts], format="csr"), every_label)
+    n_learned = held.index.metric.n_words if isinstance(model.metric, TreeMetric) else len(counter.words)
+    terms = None
+    if _wants_pairs(model, counter):
+        texts = held.documents.texts
+        if texts is None:
+            raise ValueError(
+                "Expected the texts of the documents, since the linear channel learns pairs of words again, but the "
+                "model does not keep them. Turn the channel off: model.linear = False."
+            )
+        every_text = [*texts, *new.texts]
+        terms = _terms(model, counter, [every_text[row] for row in labelled.tolist()], n_learned)
+    every = vstack([before, counts], format="csr")[labelled]
+    weights = held.documents.weights
+    if weights is not None:
+        weights = np.concatenate([weights, np.ones(len(new.texts))])[labelled]
+    classifier = _learn(model, every[:, :n_learned], labels, weights, terms, vectors)
+    classes = tuple(classifier.classes_.tolist())
     index = moved_index(held.index, classifier.metric_)
     ids = index.add(counts)
-    codes = np.searchsorted(classifier.classes_, every_label).astype(np.int32)
-    renumbered = Documents(held.documents.ids, codes[: old.size], held.documents.texts, held.documents.titles)
+    codes = class_numbers(every_label, classes)
+    added = new.kept(ids, codes[len(old) :], keep_texts=held.documents.texts is not None)
     contents = held.changed(
         counter=counter,
         index=index,
-        classes=tuple(classifier.classes_.tolist()),
-        documents=renumbered.joined(ids, codes[old.size :], texts, titles),
+        classes=classes,
+        documents=replace(held.documents, codes=codes[: len(old)]).joined(added),
         vote=classifier.neighbor_vote_,
-        learner=describe_learner(learner),
+        metric_settings=MetricSettings.of(model.metric, classifier.learner_),
         history=_history(classifier.learner_),
         about=_stamp(held.about),
         evaluation=None,
+        channels=classifier.channels_,
+        linear=model.linear,
+        word_vectors=source_name(model.word_vectors),
     )
     return contents, ids
 
 
-def _learn(model: DocumentModel, learner: Any, counts: Any, labels: NDArray[Any]) -> TreeWassersteinClassifier:
+def _terms(model: DocumentModel, counter: TextCounter, texts: list[str], n_words: int) -> TermRows | None:
+    """Count what the linear channel looks at; None where it looks at the words as they are counted, or is off."""
+    return count_terms(counter, texts, n_words) if _wants_pairs(model, counter) else None
+
+
+def _wants_pairs(model: DocumentModel, counter: TextCounter) -> bool:
+    """Tell whether there is a linear channel, and words that follow each other for it to look at."""
+    wanted = model.linear and model.calibrate and model.vote == "distance"
+    return bool(wanted) and counter.sequences([]) is not None
+
+
+def _with_vectors(model: DocumentModel, counter: TextCounter) -> tuple[TextCounter, AlignedVectors | None]:
+    """Let a counter know the words that the model's vectors list, too; return it with the vectors of its words."""
+    if model.word_vectors is None:
+        return counter, None
+    found = find_vectors(model.word_vectors, counter.words)
+    if frozenset(found.words).isdisjoint(counter.words):
+        raise ValueError(none_covered(counter.words, found.words))
+    counter = counter.widened(found.words)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UncoveredWordsWarning)  # names, numbers and mistakes have none in any file
+        return counter, found.align(counter.words)
+
+
+def _learn(
+    model: DocumentModel,
+    counts: Any,
+    labels: list[Any],
+    weights: NDArray[np.float64] | None,
+    terms: TermRows | None,
+    vectors: AlignedVectors | None,
+) -> TreeWassersteinClassifier:
     from treewass.classify.classifier import TreeWassersteinClassifier
 
+    metric = make_metric(model.metric, random_state=model.random_state, verbose=model.verbose, n_jobs=model.n_jobs)
+    if vectors is not None:
+        metric = _taking_vectors(metric, vectors)
     classifier = TreeWassersteinClassifier(
-        learner,
+        metric,
         n_neighbors=model.n_neighbors,
         vote=model.vote,
         calibrate=model.calibrate,
+        linear=model.linear,
         n_jobs=model.n_jobs,
         random_state=model.random_state,
     )
-    return classifier.fit(counts, labels)
+    classifier._fit(counts, labels, weights, terms)
+    if vectors is not None:
+        classifier.learner_.set_params(word_vectors=None)  # what is kept of the learner is its settings
+    return classifier
 
 
-def _learner_again(model: DocumentModel, held: Contents) -> Any:
-    """Make the learner that a model was learned with."""
-    if held.learner["name"] is not None:
-        return make_learner(held.learner["name"], parameters=held.learner["parameters"])
-    if isinstance(model.learner, str):
+def _taking_vectors(metric: Any, vectors: AlignedVectors) -> Any:
+    """Give a learner word vectors; the one given stays as it is."""
+    from sklearn.base import clone
+
+    if not hasattr(metric, "get_params") or "word_vectors" not in metric.get_params():
         raise ValueError(
-            f"Expected a learner to learn with again, but the settings of {held.learner['class']} are not in the "
-            "model's folder. Set model.learner to an unfitted one."
+            'Expected a metric that takes word vectors, such as "profile", with word_vectors, got '
+            f"{metric!r:.60}. Leave word_vectors out, or choose another metric."
         )
-    return make_learner(model.learner)
+    return clone(metric).set_params(word_vectors=vectors)
 
 
-def _demand_classes(labels: NDArray[Any]) -> None:
-    found = np.unique(labels).tolist()
+def make_metric(metric: Any, *, random_state: int | None, verbose: bool, n_jobs: int | None = None) -> Any:
+    """Make what `TreeWassersteinClassifier` takes as its `metric` from that of a model, which may be `MetricSettings`.
+
+    The seed and the threads are those of a learner given by name. A learner given by name or by settings shows its
+    progress if `verbose`.
+    """
+    if metric is None or isinstance(metric, str):
+        learner = metric_learner(metric, random_state=random_state, verbose=verbose, n_jobs=n_jobs)
+        return metric if learner is None else learner
+    if not isinstance(metric, MetricSettings):
+        return metric
+    made = metric.make()
+    return made.set_params(verbose=True) if verbose and not isinstance(made, str) else made
+
+
+def _demand_classes(labels: Sequence[Any]) -> None:
+    found = sorted(set(labels))
     if len(found) < 2:
         raise ValueError(f"Expected at least two different labels, got {found}. There is nothing to tell apart.")
 

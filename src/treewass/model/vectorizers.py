@@ -1,21 +1,35 @@
-"""From texts to counts: a counter of words that needs NumPy only, and scikit-learn's vectorisers beside it."""
+"""From texts to counts: a counter of words that needs NumPy only, and one that uses scikit-learn's vectorisers."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from functools import cached_property
+from collections.abc import Iterator, Sequence
+from copy import copy
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from treewass.model.settings import portable_parameters
+from treewass.compute.threads import cached_property
+from treewass.documents.scripts import UNSPACED, folded, stems
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["DEFAULT_PATTERN", "SklearnCounter", "TextCounter", "WordCounter", "make_counter", "restore_counter"]
+__all__ = [
+    "DEFAULT_PATTERN",
+    "CountedRow",
+    "SklearnCounter",
+    "TextCounter",
+    "WordCounter",
+    "counted_matrix",
+    "make_counter",
+    "portable_parameters",
+    "restore_counter",
+]
+
+CountedRow = tuple[list[int], list[float]]  # the columns of a text's words, ascending, and their counts
 
 DEFAULT_PATTERN = r"(?u)\b\w+\b"  # Unicode words of one character and more
 _KINDS = ("CountVectorizer", "TfidfVectorizer")
@@ -34,6 +48,14 @@ class TextCounter(Protocol):
 
     words: tuple[str, ...]
 
+    @property
+    def counts_words(self) -> bool:
+        """Whether it counts, and does not weigh."""
+
+    @property
+    def columns(self) -> dict[str, int]:
+        """The column of each word."""
+
     def fitted(self, texts: Sequence[str]) -> TextCounter:
         """Return a counter of the words of these texts."""
 
@@ -41,20 +63,26 @@ class TextCounter(Protocol):
         """Return a counter that knows further words of these texts, where it can, after those known."""
 
     def count(self, texts: Sequence[str]) -> csr_array:
-        """Count words: a row a text, a column a word."""
+        """Count words: one row per text, one column per word."""
 
-    def count_one(self, text: str) -> tuple[list[int], list[float]]:
-        """Count the words of one text: ascending columns and their counts."""
+    def rows(self, texts: Sequence[str]) -> list[CountedRow]:
+        """Count the words of each text: ascending columns and their counts."""
+
+    def sequences(self, texts: Sequence[str]) -> list[list[int]] | None:
+        """List the columns of each text's words in their order, −1 for an unknown one; None where there is no order."""
+
+    def tokens(self, text: str) -> list[str]:
+        """Return the words of a text, known or not, in their order."""
 
     def spans(self, text: str) -> list[tuple[int, int, str]]:
-        """Find where known words stand in a text."""
+        """Find the places of known words in a text."""
 
     def settings(self) -> dict[str, Any]:
         """Describe the counter, its words aside, in what JSON can hold."""
 
 
 class WordCounter:
-    r"""Count the words that a regular expression finds: scikit-learn's ``CountVectorizer`` of the same settings.
+    r"""Count words, of any language: those that a regular expression finds, or pairs of characters.
 
     Parameters
     ----------
@@ -64,20 +92,49 @@ class WordCounter:
         Whether texts are put into lower case first.
     words : sequence of str, optional
         The words known, in the order of columns.
+    fold : bool, default=True
+        Count words that differ in accents only, or in case beyond `lowercase`, as one: ``naïve`` and ``naive``,
+        ``Straße`` and ``STRASSE``. Only accents of Latin and Greek letters are dropped.
+    pairs : bool, default=True
+        Count each two neighbouring characters of scripts without spaces between words (Chinese, Japanese, Thai, Lao,
+        Khmer, Burmese) instead of whole runs of them.
+    stem : str or None, default=None
+        A language, such as ``"english"``: words are counted by their stems, so that ``storms`` finds ``storm``. Needs
+        PyStemmer.
+
+    Notes
+    -----
+    Without `fold`, `pairs` and `stem` it counts as scikit-learn's ``CountVectorizer`` of the same settings.
 
     Examples
     --------
     >>> counter = WordCounter().fitted(["A cat, a dog.", "Naïve cats"])
     >>> counter.words
-    ('a', 'cat', 'cats', 'dog', 'naïve')
+    ('a', 'cat', 'cats', 'dog', 'naive')
     >>> counter.count(["a cat and a CAT"]).toarray()
     array([[2, 2, 0, 0, 0]])
+    >>> WordCounter().tokens("東京都 in 2020")
+    ['東京', '京都', 'in', '2020']
     """
 
-    def __init__(self, token_pattern: str = DEFAULT_PATTERN, lowercase: bool = True, words: Sequence[str] = ()) -> None:
+    counts_words = True
+
+    def __init__(
+        self,
+        token_pattern: str = DEFAULT_PATTERN,
+        lowercase: bool = True,
+        words: Sequence[str] = (),
+        *,
+        fold: bool = True,
+        pairs: bool = True,
+        stem: str | None = None,
+    ) -> None:
         self.token_pattern = token_pattern
         self.lowercase = lowercase
         self.words = tuple(words)
+        self.fold = fold
+        self.pairs = pairs
+        self.stem = stem
         try:
             self._pattern = re.compile(token_pattern)
         except re.error as error:
@@ -86,6 +143,8 @@ class WordCounter:
             ) from None
         if self._pattern.groups > 1:
             raise ValueError(f"Expected token_pattern with one group at most, got {token_pattern!r}.")
+        if stem is not None:
+            stems([], stem)  # an unknown language is refused now
 
     @cached_property
     def columns(self) -> dict[str, int]:
@@ -94,65 +153,93 @@ class WordCounter:
 
     def fitted(self, texts: Sequence[str]) -> WordCounter:
         """Return a counter of the words of these texts, sorted."""
-        found = sorted({token for text in texts for token in self._tokens(text)})
+        found = sorted({token for text in texts for token in self.tokens(text)})
         if not found:
             raise ValueError("Expected texts with words, but none holds a word. Check the text column, or the pattern.")
-        return WordCounter(self.token_pattern, self.lowercase, found)
+        return self._with(found)
 
     def widened(self, texts: Sequence[str]) -> WordCounter:
         """Return a counter with the new words of these texts, sorted, after those known."""
-        new = {token for text in texts for token in self._tokens(text)} - self.columns.keys()
-        return WordCounter(self.token_pattern, self.lowercase, (*self.words, *sorted(new)))
+        new = {token for text in texts for token in self.tokens(text)} - self.columns.keys()
+        return self._with([*self.words, *sorted(new)]) if new else self
+
+    def _with(self, words: Sequence[str]) -> WordCounter:
+        counter = copy(self)
+        counter.words = tuple(words)
+        vars(counter).pop("columns", None)
+        return counter
 
     def count(self, texts: Sequence[str]) -> csr_array:
         """Count known words: shape (n_texts, n_words), int64."""
-        from scipy.sparse import csr_array
+        return counted_matrix(self.rows(texts), len(self.words), np.int64)
 
-        rows = [self.count_one(text) for text in texts]
-        bounds = np.zeros(len(rows) + 1, dtype=np.int64)
-        np.cumsum([len(words) for words, _ in rows], out=bounds[1:])
-        words = np.fromiter((word for row in rows for word in row[0]), np.int32, bounds[-1])
-        counts = np.fromiter((count for row in rows for count in row[1]), np.int64, bounds[-1])
-        kind = np.int32 if bounds[-1] < 2**31 else np.int64
-        return csr_array((counts, words, bounds.astype(kind)), shape=(len(rows), len(self.words)))
+    def rows(self, texts: Sequence[str]) -> list[CountedRow]:
+        """Count the known words of each text: ascending columns and their counts."""
+        return [self._row(text) for text in texts]
 
-    def count_one(self, text: str) -> tuple[list[int], list[float]]:
-        """Count the known words of one text: ascending columns and their counts."""
+    def _row(self, text: str) -> CountedRow:
         columns = self.columns
-        counts = Counter(columns[token] for token in self._tokens(text) if token in columns)
+        counts = Counter(columns[token] for token in self.tokens(text) if token in columns)
         ordered = sorted(counts)
         return ordered, [float(counts[word]) for word in ordered]
 
+    def sequences(self, texts: Sequence[str]) -> list[list[int]]:
+        """List the columns of each text's words in their order, −1 for an unknown one."""
+        columns = self.columns
+        return [[columns.get(token, -1) for token in self.tokens(text)] for text in texts]
+
     def spans(self, text: str) -> list[tuple[int, int, str]]:
-        """Find where known words stand in a text; empty where lower case has another length."""
-        searched = text.lower() if self.lowercase else text
+        """Find the places of known words in a text; none if lower case changes its length."""
+        searched = self._prepared(text)
         if len(searched) != len(text):
             return []
-        group = self._pattern.groups
-        matches = ((match.start(group), match.end(group), match[group]) for match in self._pattern.finditer(searched))
-        return [match for match in matches if match[2] in self.columns]
+        return [(start, stop, word) for start, stop, word in self._places(searched) if word in self.columns]
 
     def settings(self) -> dict[str, Any]:
         """Describe the counter, its words aside."""
-        return {"kind": "words", "token_pattern": self.token_pattern, "lowercase": self.lowercase}
+        own = {"token_pattern": self.token_pattern, "lowercase": self.lowercase}
+        return {"kind": "words", **own, "fold": self.fold, "pairs": self.pairs, "stem": self.stem}
 
-    def _tokens(self, text: str) -> Iterable[str]:
-        return self._pattern.findall(text.lower() if self.lowercase else text)
+    def tokens(self, text: str) -> list[str]:
+        """Return the words of a text, known or not, in their order."""
+        text = self._prepared(text)
+        if self.pairs and not text.isascii() and UNSPACED.search(text):
+            return [word for _, _, word in self._places(text)]
+        found = self._pattern.findall(text)
+        if self.fold and not text.isascii():
+            found = [token if token.isascii() else folded(token) for token in found]
+        return found if self.stem is None else stems(found, self.stem)
+
+    def _prepared(self, text: str) -> str:
+        text = text.lower() if self.lowercase else text
+        return unicodedata.normalize("NFC", text) if self.fold and not text.isascii() else text
+
+    def _places(self, text: str) -> Iterator[tuple[int, int, str]]:
+        """Find each word of a prepared text, with where it begins and ends."""
+        begin = 0
+        for run in UNSPACED.finditer(text) if self.pairs and not text.isascii() else ():
+            yield from self._spaced(text, begin, run.start())
+            begin = run.end()
+            for first in range(run.start(), max(run.end() - 1, run.start() + 1)):
+                stop = min(first + 2, run.end())
+                yield first, stop, text[first:stop]
+        yield from self._spaced(text, begin, len(text))
+
+    def _spaced(self, text: str, begin: int, end: int) -> Iterator[tuple[int, int, str]]:
+        group = self._pattern.groups
+        for match in self._pattern.finditer(text[begin:end]):
+            start, stop = (begin + place for place in match.span(group))
+            word = folded(text[start:stop]) if self.fold else text[start:stop]
+            if self.stem is not None:
+                word = stems([word], self.stem)[0]
+            yield start, stop, word
 
 
 class SklearnCounter:
     """Count with a vectoriser of scikit-learn: n-grams, stop words, TF-IDF weights and so on.
 
-    Parameters
-    ----------
-    kind : {"CountVectorizer", "TfidfVectorizer"}
-        Its class.
-    parameters : dict
-        Of its constructor, without the vocabulary, in what JSON can hold.
-    words : sequence of str, optional
-        The terms known, in the order of columns.
-    idf : sequence of float, optional
-        Inverse document frequencies, for TF-IDF.
+    `parameters` are those of its constructor, without the vocabulary, in what JSON can hold. The terms known are in the
+    order of columns; for TF-IDF each has an inverse document frequency.
     """
 
     def __init__(
@@ -165,6 +252,16 @@ class SklearnCounter:
         self.parameters = parameters
         self.words = tuple(words)
         self.idf = None if idf is None else [float(value) for value in idf]
+        self.counts_words = kind == "CountVectorizer"
+
+    @cached_property
+    def columns(self) -> dict[str, int]:
+        """The column of each term."""
+        return {word: column for column, word in enumerate(self.words)}
+
+    def tokens(self, text: str) -> list[str]:
+        """Return the terms of a text, known or not."""
+        return list(self._vectorizer.build_analyzer()(text))
 
     def _make(self, **changes: Any) -> Any:
         from sklearn.feature_extraction import text
@@ -201,13 +298,25 @@ class SklearnCounter:
         counts.sort_indices()
         return counts
 
-    def count_one(self, text: str) -> tuple[list[int], list[float]]:
-        """Count the known terms of one text: ascending columns and their weights."""
-        row = self.count([text])
-        return row.indices.tolist(), row.data.astype(float).tolist()
+    def rows(self, texts: Sequence[str]) -> list[CountedRow]:
+        """Count the known terms of each text: ascending columns and their weights."""
+        counts = self.count(texts)
+        spans = zip(counts.indptr[:-1].tolist(), counts.indptr[1:].tolist(), strict=True)
+        words, weights = counts.indices.tolist(), counts.data.astype(float).tolist()
+        return [(words[start:stop], weights[start:stop]) for start, stop in spans]
+
+    def sequences(self, texts: Sequence[str]) -> list[list[int]] | None:
+        """List the columns of each text's words in their order, −1 for an unknown one; None if terms are no words."""
+        if self.parameters.get("analyzer", "word") != "word" or tuple(self.parameters.get("ngram_range", (1, 1))) != (
+            1,
+            1,
+        ):
+            return None
+        words_of, columns = self._vectorizer.build_analyzer(), self._vectorizer.vocabulary_
+        return [[columns.get(word, -1) for word in words_of(text)] for text in texts]
 
     def spans(self, text: str) -> list[tuple[int, int, str]]:  # noqa: ARG002 - terms may be no parts of the text
-        """Return nothing: a term may be no part of the text as it stands."""
+        """Return nothing: a term need not be part of the text."""
         return []
 
     def settings(self) -> dict[str, Any]:
@@ -215,18 +324,21 @@ class SklearnCounter:
         return {"kind": self.kind, "parameters": self.parameters, "idf": self.idf}
 
 
+def counted_matrix(rows: Sequence[CountedRow], n_words: int, kind: type[np.generic]) -> csr_array:
+    """Put counted texts into a matrix with a row for each, shape (n_texts, n_words)."""
+    from scipy.sparse import csr_array
+
+    bounds = np.cumsum([0, *(len(words) for words, _ in rows)], dtype=np.int64)
+    words = np.fromiter((word for row in rows for word in row[0]), np.int32, bounds[-1])
+    counts = np.fromiter((count for row in rows for count in row[1]), kind, bounds[-1])
+    index_kind = np.int32 if bounds[-1] < 2**31 else np.int64
+    return csr_array((counts, words, bounds.astype(index_kind)), shape=(len(rows), n_words))
+
+
 def make_counter(vectorizer: Any) -> TextCounter:
-    """Turn the parameter `vectorizer` of a model into a counter.
+    """Turn the parameter `vectorizer` of a model into a counter with the same settings.
 
-    Parameters
-    ----------
-    vectorizer : None, CountVectorizer, TfidfVectorizer or TextCounter
-        Settings are taken; what it was fitted on does not matter.
-
-    Raises
-    ------
-    TypeError
-        For anything else, and for settings that JSON cannot hold, such as a function.
+    What it was fitted on does not matter. Other objects, and settings that JSON cannot hold, are a TypeError.
     """
     if vectorizer is None:
         return WordCounter()
@@ -240,24 +352,21 @@ def make_counter(vectorizer: Any) -> TextCounter:
         )
     parameters = portable_parameters(vectorizer, f"this {kind}")
     if kind == "CountVectorizer" and all(repr(parameters[name]) == repr(value) for name, value in _PLAIN.items()):
-        return WordCounter(parameters["token_pattern"], parameters["lowercase"])
+        return WordCounter(parameters["token_pattern"], parameters["lowercase"], fold=False, pairs=False)
     return SklearnCounter(kind, parameters)
 
 
 def restore_counter(settings: dict[str, Any], words: Sequence[str]) -> TextCounter:
-    """Make the counter that `settings` describes, with its words.
-
-    Raises
-    ------
-    ValueError
-        If they describe none.
-    """
+    """Make the counter that `settings` describes, with its words; settings that describe none are a ValueError."""
     if settings.get("kind") != "words":
         return _restore_sklearn(settings, words)
     pattern, lowercase = settings.get("token_pattern"), settings.get("lowercase")
     if not isinstance(pattern, str) or not isinstance(lowercase, bool):
         raise ValueError(f"Expected a token_pattern and lowercase, got {pattern!r} and {lowercase!r}.")
-    return WordCounter(pattern, lowercase, words)
+    fold, pairs, stem = settings.get("fold", False), settings.get("pairs", False), settings.get("stem")
+    if not isinstance(fold, bool) or not isinstance(pairs, bool) or not isinstance(stem, str | None):
+        raise ValueError(f"Expected fold and pairs as bool, and stem as a language, got {fold!r}, {pairs!r}, {stem!r}.")
+    return WordCounter(pattern, lowercase, words, fold=fold, pairs=pairs, stem=stem)
 
 
 def _restore_sklearn(settings: dict[str, Any], words: Sequence[str]) -> SklearnCounter:
@@ -285,7 +394,7 @@ def _check_parameters(parameters: dict[str, Any]) -> None:
 
 
 def _idf(idf: Any, count: int) -> list[float] | None:
-    """Demand an inverse document frequency a word, if there are any."""
+    """Demand one inverse document frequency per word, if there are any."""
     if idf is None:
         return None
     if not isinstance(idf, list) or len(idf) != count:
@@ -294,3 +403,30 @@ def _idf(idf: Any, count: int) -> list[float] | None:
     if wrong:
         raise ValueError(f"Expected inverse document frequencies from 0 to {_LARGEST_IDF:g}, got {wrong[:5]}.")
     return [float(value) for value in idf]
+
+
+def portable_parameters(estimator: Any, name: str) -> dict[str, Any]:
+    """Return the parameters of an estimator as what JSON can hold; functions, arrays and others are a TypeError."""
+    parameters = {}
+    for parameter, value in estimator.get_params(deep=False).items():
+        if parameter == "dtype":
+            value = np.dtype(value).name
+        elif isinstance(value, np.generic):
+            value = value.item()
+        elif isinstance(value, set | frozenset):
+            value = sorted(value)
+        elif parameter == "vocabulary" and isinstance(value, dict):
+            value = sorted(value, key=value.__getitem__)
+        if not _is_portable(value):
+            raise TypeError(
+                f"Expected settings that a model can store, but {parameter} of {name} is {type(value).__name__}, which "
+                "JSON cannot hold. Give words, numbers or lists, and prepare texts beforehand instead of by a function."
+            )
+        parameters[parameter] = value
+    return parameters
+
+
+def _is_portable(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return all(_is_portable(entry) for entry in value)
+    return value is None or isinstance(value, str | bool | int | float)

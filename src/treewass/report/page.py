@@ -5,35 +5,31 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Iterator
+from collections import Counter
+from functools import partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from treewass.extras import require
+from treewass.compute.extras import require
+from treewass.documents.texts import excerpt
 from treewass.plot.colors import class_color
-from treewass.plot.interactive import interactive_tree
+from treewass.plot.tree_pictures import interactive_tree
 
 if TYPE_CHECKING:
-    from treewass.report.report import Report, Sample
+    from collections.abc import Sequence
+
+    from treewass.explain.predictions import TypicalWord
+    from treewass.report.model_report import Report
 
 __all__ = ["render_page", "safe_json"]
 
-_LONGEST_TEXT = 700
-_MOST_LISTED = 60
-_PALE = 0.04  # of the strongest word's support, below which a word is not coloured
+_LONGEST_TEXT = 280  # characters of a document in a list
+_MOST_TYPICAL = 12
+_LONGEST_LINE = 160  # of a document of a branch
 
 
 def render_page(report: Report) -> str:
-    """Write a report as one HTML page.
-
-    Parameters
-    ----------
-    report : Report
-
-    Returns
-    -------
-    str
-    """
+    """Write a report as one HTML page."""
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
 
@@ -49,16 +45,23 @@ def render_page(report: Report) -> str:
         evaluation=report.evaluation,
         colors={label: class_color(code) for code, label in enumerate(report.outline.classes)},  # as in the tree
         class_errors=report.evaluation.class_errors(),
-        samples=[(sample, list(_pieces(sample))) for sample in report.samples],
-        duplicates=report.oddities.duplicates[:_MOST_LISTED],
-        suspects=report.oddities.suspects[:_MOST_LISTED],
-        shortened=_shortened,
-        style=Markup((folder / "report.css").read_text(encoding="utf-8")),
-        plotly=Markup(_inline(plotly)),
-        script=Markup(_inline(script)),
+        duplicates=report.oddities.duplicates,
+        suspects=report.oddities.suspects,
+        kinds=Counter((str(suspect.document.label), str(suspect.suggested)) for suspect in report.oddities.suspects),
+        typical=_most_typical,
+        shortened=partial(excerpt, length=_LONGEST_TEXT),
+        style=Markup((folder / "report.css").read_text(encoding="utf-8")),  # our own file # nosec B704
+        plotly=Markup(_inline(plotly)),  # the package's own script # nosec B704
+        script=Markup(_inline(script)),  # our own file # nosec B704
         script_hashes=[_source_hash(_inline(code)) for code in (plotly, script)],
-        data=Markup(safe_json(_tree_data(report))),
+        data=Markup(safe_json(_tree_data(report))),  # safe_json escapes it # nosec B704
     )
+
+
+def _most_typical(words: Sequence[TypicalWord]) -> list[TypicalWord]:
+    """Choose the words that weigh most, and leave them in their order."""
+    least = sorted((abs(word.weight) for word in words), reverse=True)[:_MOST_TYPICAL][-1]
+    return [word for word in words if abs(word.weight) >= least][:_MOST_TYPICAL]
 
 
 def safe_json(value: Any) -> str:
@@ -87,11 +90,11 @@ def _source_hash(code: str) -> str:
 
 def _tree_data(report: Report) -> dict[str, Any]:
     """Collect what the page's script needs: the picture, and what to tell about each branch."""
-    ids = report.model.index_.ids
+    ids = report.model.contents_.documents.labelled
     classes = report.outline.classes
     branches = {}
     for node in report.outline.nodes:
-        documents = [report.model.neighbor(int(ids[row])) for row in node.documents]
+        documents = [report.model.document(int(ids[row])) for row in node.documents]
         branches[f"node{node.node}"] = {
             "parent": f"node{node.parent}" if node.parent >= 0 else None,
             "children": [f"node{child.node}" for child in report.outline.children(node.node)],
@@ -104,31 +107,8 @@ def _tree_data(report: Report) -> dict[str, Any]:
                 if share >= 0.01
             ],
             "documents": [
-                [document.id, str(document.label), document.title or "", _shortened(document.text, 160)]
+                [document.id, str(document.label), document.title or "", excerpt(document.text, _LONGEST_LINE)]
                 for document in documents
             ],
         }
     return {"figure": json.loads(interactive_tree(report.outline).to_json()), "branches": branches}
-
-
-def _shortened(text: str | None, length: int = 280) -> str:
-    """Put a text on one line and cut it."""
-    line = " ".join((text or "").split())
-    return line if len(line) <= length else line[: length - 1] + "…"
-
-
-def _pieces(sample: Sample) -> Iterator[tuple[str, float]]:
-    """Cut a sample's text into pieces with a strength from -1 to 1: how much each speaks for the label voted for."""
-    support = {entry.word: entry.support for entry in sample.explanation.words}
-    strongest = max((abs(value) for value in support.values()), default=0.0) or 1.0
-    end, text = 0, sample.text[:_LONGEST_TEXT]
-    for start, stop, word in sample.spans:
-        if stop > len(text):
-            break
-        strength = support.get(word, 0.0) / strongest
-        if abs(strength) >= _PALE:
-            if start > end:
-                yield text[end:start], 0.0
-            yield text[start:stop], strength
-            end = stop
-    yield text[end:] + ("…" if len(sample.text) > _LONGEST_TEXT else ""), 0.0

@@ -77,4 +77,19 @@
     picture.dataset.ready = "true";
   });
   show(root);
+
+  const form = document.getElementById("filter");
+  const suspects = [...document.querySelectorAll("#suspects details")].map((entry) => [entry, entry.textContent.toLowerCase()]);
+  const filter = () => {
+    const kind = document.getElementById("filter-kind").value;
+    const words = document.getElementById("filter-text").value.toLowerCase().split(/\s+/).filter(Boolean);
+    let shown = 0;
+    for (const [entry, text] of suspects) {
+      entry.hidden = (kind && entry.dataset.kind !== kind) || !words.every((word) => text.includes(word));
+      shown += !entry.hidden;
+    }
+    document.getElementById("filter-count").textContent = `${shown} shown`;
+  };
+  form?.addEventListener("input", filter);
+  form?.addEventListener("submit", (event) => event.preventDefault());
 })();

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import threading
-from functools import cache
 from typing import TYPE_CHECKING, Any
-from weakref import ref
 
 import numpy as np
 
+from treewass.compute.threads import ForkSafeLock, count_threads
 from treewass.documents.histograms import check_counts, warn_about_empty_rows
-from treewass.search.answers import all_distances, distances_to_positions, one_row, within_radius
-from treewass.search.distance_matrix import pairwise
-from treewass.search.embedding import unknown_rows
-from treewass.search.plans import make_plan
-from treewass.search.queries import checked_queries, refuse_query
-from treewass.search.rows import Rows, count_rows, part_of, plain_rows
-from treewass.search.scratch import BATCH, Scratch
-from treewass.search.snapshots import Snapshot, as_ids
-from treewass.search.threads import count_threads, run_in_blocks
+from treewass.search.comparisons import Comparer
+from treewass.search.ranker import Ranker, check_query_counts
+from treewass.search.ranking import statistics_of
+from treewass.search.snapshot import Snapshot, as_ids, compacted
+from treewass.trees.embedding import known_rows, refuse_query, unknown_rows
 from treewass.trees.metric import TreeMetric
+from treewass.trees.rows import Rows, arrays_of, count_rows, plain_rows
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable
 
     from numpy.typing import ArrayLike, NDArray
+    from scipy.sparse import csr_array
 
 __all__ = ["TreeIndex"]
 
@@ -73,14 +68,15 @@ class TreeIndex:
         count_threads(n_jobs)
         self.metric = metric
         self.n_jobs = n_jobs
-        self._snapshot = Snapshot((), 0)
+        self._snapshot: Snapshot = Snapshot((), 0)
         self._prepare()
 
     def _prepare(self) -> None:
         """Make what is not stored: the lock of those who change the index, and the memory of each thread."""
         self._n_words = self.metric.n_words
-        self._changing = threading.Lock()
-        self._local = threading.local()
+        self._changing = ForkSafeLock()
+        self._comparer = Comparer(self.metric)
+        self._ranker = Ranker(self.metric)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"metric": self.metric, "n_jobs": self.n_jobs, "_snapshot": self._snapshot}
@@ -88,6 +84,18 @@ class TreeIndex:
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         self._prepare()
+
+    if not TYPE_CHECKING:  # lest every name be one
+
+        def __getattr__(self, name: str) -> Any:
+            """Check the files of an index that was loaded before its documents are first used, for whatever."""
+            opened = vars(self).get("_opened")
+            if name != "_snapshot" or opened is None:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            snapshot, check = opened
+            check()
+            self._snapshot = snapshot
+            return snapshot
 
     def __len__(self) -> int:
         return self._snapshot.n_held
@@ -115,9 +123,10 @@ class TreeIndex:
 
         Parameters
         ----------
-        X : sparse matrix or array-like of shape (n_documents, n_words)
-            Counts or weights. A document without a known word is held under its id, with a warning, but is
-            never a neighbour.
+        X : sparse matrix or array-like of shape (n_documents, n_columns)
+            Counts or weights, of the metric's words and, if there are more columns, of words beyond it. Those have
+            no mass: only `rank` counts them. A document without a known word is held under its id, with a warning,
+            but is never a neighbour.
         ids : array-like of int, shape (n_documents,), optional
             Unique and not in the index yet. By default the next numbers, which are never used twice.
 
@@ -131,11 +140,12 @@ class TreeIndex:
         New documents make a small segment of their own; it takes in earlier ones that are not much larger, so that
         there are few segments, and a document is moved a few times only.
         """
-        counts = check_counts(X, n_words=self.metric.n_words, caller="TreeMetric")
+        counts = self._counts(X)
         with self._changing:
             added = self._snapshot.new_ids(ids, counts.shape[0])
             self._snapshot = self._snapshot.with_documents(self.metric, counts, added)
-        warn_about_empty_rows(unknown_rows(self.metric, counts), "they are held, but are never returned as neighbours.")
+        known = counts[:, : self._n_words]
+        warn_about_empty_rows(unknown_rows(self.metric, known), "they are held, but are never returned as neighbours.")
         return added
 
     def remove(self, ids: ArrayLike) -> None:
@@ -149,7 +159,31 @@ class TreeIndex:
         with self._changing:
             self._snapshot = self._snapshot.without_documents(self.metric, as_ids(ids))
 
-    def search(self, X: Any, k: int = 10) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    def compact(self) -> None:
+        """Drop what is left of removed documents, which `remove` only marks: searches and files do without them.
+
+        Examples
+        --------
+        >>> from treewass import TreeIndex, TreeMetric
+        >>> from treewass.trees import star_tree
+        >>> index = TreeIndex(TreeMetric(star_tree(3)))
+        >>> ids = index.add([[1, 0, 0], [1, 1, 0]])
+        >>> index.remove([0])
+        >>> index.compact()
+        >>> index.ids
+        array([1])
+        """
+        with self._changing:
+            self._snapshot = compacted(self._snapshot, self.metric)
+
+    def _counts(self, X: Any) -> csr_array:
+        """Validate counts of the metric's words, and of any number of words beyond it."""
+        counts = check_counts(X, caller="TreeMetric")
+        return counts if counts.shape[1] >= self._n_words else check_counts(X, n_words=self._n_words)
+
+    def search(
+        self, X: Any, k: int = 10, *, where: ArrayLike | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Find the k nearest documents of each query.
 
         Parameters
@@ -157,33 +191,103 @@ class TreeIndex:
         X : sparse matrix or array-like of shape (n_queries, n_words)
             Counts or weights, each row with at least one known word.
         k : int, default=10
-            Neighbours a query, at least 1.
+            Neighbours per query, at least 1.
+        where : array-like of int or bool, optional
+            The only documents to consider: their ids, each in the index, or a mask over `ids`.
 
         Returns
         -------
         distances : ndarray of float64, shape (n_queries, min(k, n))
-            Ascending; n is the number of documents in the index that hold a known word.
+            Ascending; n is the number of documents considered that hold a known word.
         ids : ndarray of int64, shape (n_queries, min(k, n))
-            Ties stand in ascending order of id.
+            Ties are in ascending order of id.
 
         Raises
         ------
         ValueError
-            If k is below 1, or a query holds no known word.
+            If k is below 1, a query holds no known word, or `where` names a document that is not there.
         """
         if type(k) is not int or k < 1:
             k = _checked_count(k)
-        snapshot = self._snapshot
+        snapshot = self._snapshot if where is None else self._snapshot.restricted(where)
         if k > snapshot.n_searchable:
             k = snapshot.n_searchable
-        queries = plain_rows(X, self._n_words) or checked_queries(self.metric, X)
+        queries = plain_rows(X, self._n_words) or known_rows(self.metric, X)
         shape = (queries[0].size - 1, k)
         distances, ids = np.empty(shape), np.empty(shape, _INT64)
-        if self._nearest(snapshot, queries, distances, ids)[0] >= 0:
-            row, reason = self._nearest(snapshot, checked_queries(self.metric, X), distances, ids)
+        row, reason = self._comparer.nearest(snapshot, queries, distances, ids, self.n_jobs)
+        if row >= 0:
+            queries = known_rows(self.metric, X)
+            row, reason = self._comparer.nearest(snapshot, queries, distances, ids, self.n_jobs)
             if row >= 0:
                 refuse_query(row, reason)
         return distances, ids
+
+    def rank(
+        self, X: Any, k: int = 10, *, where: ArrayLike | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Find documents by the words of a query: the best for each query by the words they hold and their topic.
+
+        `search` compares whole documents. `rank` is for a few typed words: a document that holds them is found, be it
+        long and about other things as well. Documents that hold about as much of the query come in the order of the
+        branches of the tree that they share with it.
+
+        Parameters
+        ----------
+        X : sparse matrix or array-like of shape (n_queries, n_columns)
+            Counts of the metric's words and, if there are more columns, of words beyond it, as given to `add`.
+        k : int, default=10
+            Documents per query, at least 1.
+        where : array-like of int or bool, optional
+            The only documents to consider: their ids, each in the index, or a mask over `ids`. How rare a word is
+            and how long documents are is still that of all documents held.
+
+        Returns
+        -------
+        scores : ndarray of float64, shape (n_queries, min(k, n))
+            Falling; n is the number of documents considered. A score of 0 means that there is no further hit: only a
+            document that holds a word of the query is one.
+        ids : ndarray of int64, shape (n_queries, min(k, n))
+            Ties are in ascending order of id; -1 where the score is 0.
+
+        Raises
+        ------
+        ValueError
+            If a count, of a query or of a document that was added, is not a whole number, k is below 1, or `where`
+            names a document that is not there.
+
+        Notes
+        -----
+        Scores are whole numbers of 2**-30, the same for any number of threads, any batch and order of insertion, on
+        every machine. See `treewass.search.ranking` for the formula.
+
+        Examples
+        --------
+        >>> from treewass import TreeIndex, TreeMetric
+        >>> from treewass.trees import star_tree
+        >>> index = TreeIndex(TreeMetric(star_tree(3)))
+        >>> index.add([[1, 0, 0], [1, 1, 0], [0, 0, 1]])
+        array([0, 1, 2])
+        >>> scores, ids = index.rank([[0, 1, 0]], k=2)
+        >>> ids
+        array([[ 1, -1]])
+        >>> scores.round(3)
+        array([[0.378, 0.   ]])
+        """
+        k, whole = _checked_count(k), self._snapshot
+        snapshot, statistics = whole if where is None else whole.restricted(where), statistics_of(self.metric, whole)
+        queries = plain_rows(X, max(self._n_words, getattr(X, "shape", (0, 0))[-1])) or self._query_counts(X)
+        scores, ids = self._ranker.make_room(snapshot, queries, k)
+        if not self._ranker.rank(snapshot, queries, statistics, scores, ids, self.n_jobs):
+            self._ranker.rank(snapshot, self._query_counts(X), statistics, scores, ids, self.n_jobs)
+        return scores, ids
+
+    def _query_counts(self, X: Any) -> Rows:
+        """Validate queries of whole counts and bring them into canonical form."""
+        counts = self._counts(X)
+        queries = arrays_of(counts)
+        check_query_counts(queries)
+        return queries
 
     def within(self, X: Any, radius: float) -> tuple[list[NDArray[np.float64]], list[NDArray[np.int64]]]:
         """Find all documents within a radius of each query.
@@ -198,9 +302,9 @@ class TreeIndex:
         Returns
         -------
         distances : list of ndarray of float64
-            An array a query, ascending.
+            One array per query, ascending.
         ids : list of ndarray of int64
-            The ids of these documents; ties stand in ascending order.
+            The ids of these documents; ties are in ascending order.
 
         Examples
         --------
@@ -214,19 +318,8 @@ class TreeIndex:
         """
         if not radius >= 0:
             raise ValueError(f"Expected a radius of at least 0, got {radius}.")
-        snapshot, queries = self._snapshot, checked_queries(self.metric, X)
         units = int(min(np.floor(np.ldexp(float(radius), self.metric.fraction_bits)), 2**31))
-        n_rows = count_rows(queries)
-        distances: list[NDArray[np.float64]] = [np.empty(0)] * n_rows
-        ids: list[NDArray[np.int64]] = [np.empty(0, dtype=np.int64)] * n_rows
-
-        def work(start: int, stop: int) -> None:
-            for row in range(start, stop):
-                found = within_radius(self.metric, snapshot, self._plan(snapshot), queries, row, units)
-                distances[row], ids[row] = found
-
-        run_in_blocks(work, n_rows, self.n_jobs, BATCH)
-        return distances, ids
+        return self._comparer.within(self._snapshot, known_rows(self.metric, X), units, self.n_jobs)
 
     def distances(self, x: Any, ids: ArrayLike | None = None) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Compute the distances of one document to all documents that hold a known word, or to chosen ones.
@@ -255,10 +348,15 @@ class TreeIndex:
         >>> index.distances([[1, 0]], ids=[2, 0])
         (array([2., 0.]), array([2, 0]))
         """
-        snapshot = self._snapshot
+        snapshot, query = self._snapshot, known_rows(self.metric, x, "x")
+        if count_rows(query) != 1:
+            raise ValueError(
+                f"Expected one document, got {count_rows(query)} rows. Use search or TreeMetric.pairwise for several."
+            )
         if ids is None:
-            return all_distances(self.metric, snapshot, self._scratch(snapshot), x)
-        query = one_row(checked_queries(self.metric, x, "x"))
+            blocks = [self._comparer.to_segment(snapshot, segment, query) for segment in snapshot.segments]
+            numbers, order = snapshot.searchable_ids
+            return np.concatenate([*blocks, np.empty(0)])[order], numbers.copy()
         wanted = as_ids(ids)
         distances = np.empty(wanted.size)
         for segment, positions, places in snapshot.locate(wanted):
@@ -267,22 +365,8 @@ class TreeIndex:
                 raise ValueError(
                     f"Expected documents with a known word, but those of ids {empty[:5].tolist()} have none."
                 )
-            distances[places] = distances_to_positions(self.metric, segment, query, positions)
+            distances[places] = self._comparer.to_segment(snapshot, segment, query, positions=positions)
         return distances, wanted
-
-    def pairwise(self, X: Any, Y: Any = None) -> NDArray[np.float64]:
-        """Compute the distance between each row of `X` and each row of `Y`, independently of what is held.
-
-        Parameters
-        ----------
-        X, Y : sparse matrix or array-like of shape (n_documents, n_words)
-            Counts or weights; `Y` defaults to `X`.
-
-        Returns
-        -------
-        ndarray of shape (n_documents_X, n_documents_Y)
-        """
-        return pairwise(self.metric, X, Y, n_jobs=self.n_jobs)
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the index to a folder, all of it or nothing.
@@ -296,13 +380,13 @@ class TreeIndex:
         --------
         load : Read it again, or map it into memory.
         """
-        from treewass.search.files import save_index
+        from treewass.search.index_folder import save_index
 
         save_index(folder, self.metric, self._snapshot)
 
     @classmethod
     def load(
-        cls, folder: str | os.PathLike[str], *, mmap: bool = True, verify: bool | None = None, n_jobs: int | None = None
+        cls, folder: str | os.PathLike[str], *, mmap: bool = True, verify: bool = False, n_jobs: int | None = None
     ) -> TreeIndex:
         """Open an index that `save` wrote.
 
@@ -313,9 +397,9 @@ class TreeIndex:
         mmap : bool, default=True
             Map the documents into memory instead of reading them: opening takes milliseconds, and processes on one
             machine share what they read. The files must not change meanwhile; `save` never changes one.
-        verify : bool, optional
-            Whether to read every byte and check hashes and all invariants. By default only if `mmap` is False.
-            The metric, the sizes of all arrays and the version are always checked.
+        verify : bool, default=False
+            Whether to check at once, beyond the hash of every file, that every number is one that `add` can give, and
+            that norms, dense rows, postings and lists of words are those of the documents, which it embeds again.
         n_jobs : int, optional
             Threads for a batch of queries.
 
@@ -331,61 +415,18 @@ class TreeIndex:
 
         Notes
         -----
-        Do not map files that you do not trust without `verify`: their numbers are believed. Damage that goes unseen
-        makes answers meaningless, though a search stays within the arrays.
+        Manifest, metric and the sizes of all arrays are checked at once. A checksum of each file is checked before the
+        documents are first used: the first search, or whatever else asks for them, reads every byte once, and raises a
+        ValueError if one was changed. Checksums find accidents. Do not use files of somebody you do not trust without
+        `verify`: who writes files on purpose can write checksums that fit. A search then still stays within the arrays.
         """
-        from treewass.search.files import load_index
+        from treewass.search.index_folder import load_index
 
-        metric, snapshot = load_index(folder, mmap=mmap, verify=not mmap if verify is None else verify)
+        metric, *opened = load_index(folder, mmap=mmap, check="documents" if verify else "later")
         index = cls(metric, n_jobs=n_jobs)
-        index._snapshot = snapshot
+        del index._snapshot
+        vars(index)["_opened"] = opened
         return index
-
-    def _plan(self, snapshot: Snapshot) -> NDArray[np.int64]:
-        """Return the plan of a thread's searches, kept for the next one without keeping the snapshot in memory."""
-        kept: tuple[ref[Snapshot], NDArray[np.int64], Scratch] | None = getattr(self._local, "plan", None)
-        if kept is not None and kept[0]() is snapshot:
-            return kept[1]
-        scratch = self._scratch(snapshot)
-        plan = make_plan(self.metric, scratch, [segment for segment in snapshot.segments if segment.n_searchable])
-        self._local.plan = (ref(snapshot), plan, scratch)
-        return plan
-
-    def _scratch(self, snapshot: Snapshot) -> Scratch:
-        """Return the memory of this thread, with room for the index's largest tile."""
-        scratch: Scratch | None = getattr(self._local, "scratch", None)
-        if scratch is None or scratch.tile < snapshot.tile:
-            scratch = Scratch(self.metric.n_words, self.metric.n_features, snapshot.tile)
-            self._local.scratch = scratch
-        return scratch
-
-    def _nearest(
-        self, snapshot: Snapshot, queries: Rows, distances: NDArray[np.float64], ids: NDArray[np.int64]
-    ) -> tuple[int, int]:
-        """Write the nearest documents of all queries; return the first row that cannot be embedded and why."""
-        search_rows = _compiled_search()
-        n_rows = ids.shape[0]
-        if n_rows <= BATCH:
-            failure: tuple[int, int] = search_rows(self._plan(snapshot), *queries, distances, ids)
-            return failure
-        failures: list[tuple[int, int]] = []
-
-        def work(start: int, stop: int) -> None:
-            part, block = part_of(queries, start, stop), slice(start, stop)
-            row, reason = search_rows(self._plan(snapshot), *part, distances[block], ids[block])
-            if row >= 0:
-                failures.append((start + row, reason))
-
-        run_in_blocks(work, n_rows, self.n_jobs, BATCH)
-        return min(failures, default=(-1, 0))
-
-
-@cache
-def _compiled_search() -> Callable[..., tuple[int, int]]:
-    """Import the compiled loops when they are needed: that takes a moment."""
-    from treewass.search.kernels.searches import search_rows
-
-    return search_rows
 
 
 def _checked_count(k: Any) -> int:

@@ -1,18 +1,20 @@
-"""The nearest documents of one query with NumPy alone: the same answers as the compiled loops, and no start-up time.
+"""The nearest documents of few queries with NumPy alone: the same answers as the compiled loops, no start-up time.
 
 For command lines, where a process answers one question: importing numba and loading compiled code takes longer than
-this search over a hundred thousand documents, and the first run on a machine would compile for half a minute.
+this search over a hundred thousand documents, and the first run on a machine would compile for some seconds.
 """
 
 from __future__ import annotations
 
 import heapq
+import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treewass.search.layout import MASS_BITS
-from treewass.search.segments import ABSENT, COUNT_BITS, Segment
+from treewass.search.segments import Segment
+from treewass.trees.columns import ABSENT, COUNT_BITS
+from treewass.trees.layout import MASS_BITS
 from treewass.trees.metric import TreeMetric
 
 if TYPE_CHECKING:
@@ -22,9 +24,68 @@ if TYPE_CHECKING:
 
     from treewass.search.index import TreeIndex
 
-__all__ = ["embed_document", "has_known_word", "nearest_documents"]
+__all__ = ["embed_document", "has_known_word", "nearest_documents", "nearest_of_rows"]
 
 _WHOLE = 1 << MASS_BITS
+COMPILED_FROM = 2_000_000  # comparisons: fewer are made sooner without starting numba
+LEAST = 1000  # documents: a query costs at least as much as comparing so many
+
+
+def nearest_of_rows(
+    index: TreeIndex,
+    rows: Sequence[tuple[Sequence[int], Sequence[float]]],
+    k: int,
+    *,
+    where: NDArray[np.int64] | None = None,
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Find the k nearest documents of each query, whichever way is sooner: the answers are the same.
+
+    The compiled loops answer once numba is loaded in the process, as it is after `fit`, `TreeIndex.add` or
+    `TreeIndex.search`, and where there is much to compare. Otherwise NumPy does. A process that will answer many
+    queries one by one should import numba when it starts.
+
+    Parameters
+    ----------
+    index : TreeIndex
+        The documents.
+    rows : sequence of (words, weights)
+        The queries: ascending words and their counts, each above 0, with at least one known word.
+    k : int
+        Neighbours, at least 1.
+    where : ndarray of int64, optional
+        Ids of the only documents to consider; all by default.
+
+    Returns
+    -------
+    distances : ndarray of float64, shape (n_queries, min(k, n))
+    ids : ndarray of int64, shape (n_queries, min(k, n))
+
+    Examples
+    --------
+    >>> from treewass import TreeIndex, TreeMetric
+    >>> from treewass.trees import star_tree
+    >>> index = TreeIndex(TreeMetric(star_tree(3)))
+    >>> index.add([[1, 0, 0], [1, 1, 0], [0, 0, 1]])
+    array([0, 1, 2])
+    >>> nearest_of_rows(index, [([0], [2.0]), ([2], [1.0])], k=1)
+    (array([[0.],
+           [0.]]), array([[0],
+           [2]]))
+    """
+    n_comparisons = len(rows) * max(len(index), LEAST)
+    if "numba" not in sys.modules and n_comparisons < COMPILED_FROM:
+        found = [nearest_documents(index, words, weights, k, among=where) for words, weights in rows]
+        shape = (len(rows), found[0][0].size if found else min(k, index._snapshot.n_searchable))
+        distances, ids = np.empty(shape), np.empty(shape, dtype=np.int64)
+        for row, (near, numbers) in enumerate(found):
+            distances[row], ids[row] = near, numbers
+        return distances, ids
+    from scipy.sparse import csr_array
+
+    bounds = np.cumsum([0, *(len(words) for words, _ in rows)]).astype(np.int32)
+    words = np.array([word for row in rows for word in row[0]], dtype=np.int32)
+    weights = np.array([weight for row in rows for weight in row[1]], dtype=np.float64)
+    return index.search(csr_array((weights, words, bounds), shape=(len(rows), index.metric.n_words)), k, where=where)
 
 
 def nearest_documents(
@@ -55,7 +116,7 @@ def nearest_documents(
     distances : ndarray of float64, shape (min(k, n),)
         Ascending; empty for a query without a known word.
     ids : ndarray of int64, shape (min(k, n),)
-        Ties stand in ascending order of id.
+        Ties are in ascending order of id.
 
     Examples
     --------

@@ -1,34 +1,45 @@
-"""Memory that a thread reuses from query to query."""
+"""Memory of the threads that search, and plans: all that a search works with, written down in one array."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treewass.search.alignment import aligned_zeros
+from treewass.compute.records import aligned_zeros, describe, record_of
+from treewass.search.segments import Segment
+from treewass.trees.columns import GROUP, TILE
+from treewass.trees.layout import EmbeddingRoom
+from treewass.trees.metric import TreeMetric
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Scratch"]
+__all__ = ["BATCH", "BLOCK", "CLASSES", "FOUND_ROOM", "SCRATCH", "Scratch", "make_plan"]
 
-# Where things stand in a description: addresses of arrays, then numbers.
-(
-    SUMS, WORD_MASSES, WEIGHTS, TOUCHED, AMOUNTS, QUERY, ROWS, ROW_VALUES, NARROW_VALUES, LISTS, VALUES,
-    WIDE_SHARED, NARROW_SHARED, BATCH_SHARED, COPIED, KEYS, FOUND, ROOM, TILE_ROOM, SCRATCH_SIZE,
-) = range(20)  # fmt: skip
 BATCH = 64  # queries that a thread takes at a time
+BLOCK = 64  # keys looked at together
+CLASSES = 256  # numbers that finding a bound takes
 FOUND_ROOM = 256  # documents that are ranked against each other, at most
+_APART = 32  # numbers between the sums of two queries, lest all lie in one set of the cache
+SCRATCH = record_of(
+    "query",
+    "rows", "row_values", "lists", "list_values",
+    "wide_sums", "narrow_sums", "keys", "classes", "found", "ranked",
+    "room", "places", "stride", "tile",
+)  # fmt: skip
 
 
 class Scratch:
-    """Arrays that the compiled loops of one thread write to, and leave as they found them where that matters.
+    """Memory that a thread reuses from query to query.
+
+    This is the one place that sizes it. The compiled loops view the arrays through the sizes in the description.
 
     Parameters
     ----------
-    n_words, n_features : int
-        As in the metric.
+    metric : TreeMetric
+        Trees and word masses.
     tile : int
         Documents in the largest tile.
 
@@ -36,35 +47,49 @@ class Scratch:
     ----------
     tile : int
         Documents that there is room for.
+    arrays : dict of str to ndarray
+        The memory, but for that in which documents are embedded. `query` is zero between queries.
     description : ndarray of int64
-        Addresses and sizes.
+        A ROOM and a SCRATCH: addresses, then sizes.
     """
 
-    def __init__(self, n_words: int, n_features: int, tile: int) -> None:
-        from treewass.search.kernels.scans import BUFFER, GROUP, PLACES
-        from treewass.search.kernels.views import describe
+    def __init__(self, metric: TreeMetric, tile: int) -> None:
+        self.tile = max(BLOCK, -(-tile // BLOCK) * BLOCK)
+        room, stride = metric.n_features + GROUP, self.tile + _APART
+        self.arrays: dict[str, NDArray[Any]] = {
+            "query": np.zeros(room, dtype=np.int32),
+            "rows": np.empty(room, dtype=np.uint64),
+            "row_values": np.empty(room, dtype=np.int32),
+            "lists": np.empty(room, dtype=np.int64),
+            "list_values": np.empty(room, dtype=np.int32),
+            "wide_sums": aligned_zeros((TILE,), np.int32),
+            "narrow_sums": aligned_zeros((BATCH * stride + TILE,), np.uint16),
+            "keys": aligned_zeros((self.tile,), np.int32),
+            "classes": np.empty(CLASSES, dtype=np.int32),
+            "found": np.empty(FOUND_ROOM, dtype=np.int64),
+            "ranked": np.empty(FOUND_ROOM, dtype=np.int64),
+        }
+        self._embedding = EmbeddingRoom(metric)
+        own = describe(SCRATCH, **self.arrays, room=room, places=TILE, stride=stride, tile=self.tile)
+        self.description = np.concatenate([self._embedding.description, own])
 
-        self.tile = max(64, -(-tile // 64) * 64)
-        room = n_features + GROUP
-        self._arrays: tuple[NDArray[np.generic], ...] = (
-            np.zeros(n_features, dtype=np.int64),  # sums of mass: zero between documents
-            np.empty(n_words, dtype=np.int64),
-            np.empty(n_words, dtype=np.float64),
-            np.empty(room, dtype=np.int32),
-            np.empty(room, dtype=np.float64),
-            np.zeros(room, dtype=np.int32),  # the query in full: zero between queries
-            np.empty(room, dtype=np.int64),
-            np.empty(room, dtype=np.int32),
-            np.empty(room, dtype=np.uint16),
-            np.empty(room, dtype=np.int64),
-            np.empty(room, dtype=np.int32),
-            aligned_zeros((PLACES,), np.int32),
-            aligned_zeros((PLACES,), np.uint16),
-            aligned_zeros(
-                (BATCH * (self.tile + 32) + PLACES,), np.uint16
-            ),  # 64 bytes more, lest all lie in one set of the cache
-            aligned_zeros((BUFFER,), np.uint64),
-            aligned_zeros((self.tile,), np.int32),
-            np.empty(FOUND_ROOM, dtype=np.int64),
-        )
-        self.description = describe(self._arrays, (room, self.tile))
+
+def make_plan(metric: TreeMetric, scratch: Scratch, segments: Sequence[Segment]) -> NDArray[np.int64]:
+    """Join the descriptions of a metric, of a thread's memory and of segments.
+
+    Parameters
+    ----------
+    metric : TreeMetric
+        Trees and word masses.
+    scratch : Scratch
+        Memory of the thread that will search.
+    segments : sequence of Segment
+        Documents.
+
+    Returns
+    -------
+    ndarray of int64
+        One argument instead of many. Metric, scratch and segments must outlive it.
+    """
+    described = [segment.described_with(metric) for segment in segments]
+    return np.concatenate([metric.layout.description, scratch.description, *described])

@@ -1,28 +1,25 @@
-"""What must hold of a segment that comes from a file."""
+"""Checks of segments that come from files: shapes, numbers, and that everything follows from the documents."""
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treewass.search.segments import ABSENT, COUNT_BITS, TILE, Segment
+from treewass.search.segments import ARRAYS, BEYOND, Segment, turned_documents
+from treewass.search.word_lists import LIST_ARRAYS, build_lists
+from treewass.trees.columns import ABSENT, COUNT_BITS, TILE, Columns
 from treewass.trees.metric import TreeMetric
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["check_contents", "check_shapes"]
-
-_KINDS = {
-    "ids": ("int64",), "held": ("bool",), "document_bounds": ("int64",), "words": ("int32",),
-    "weights": ("float32", "float64"), "norms": ("int32",), "directory": ("int64",), "dense": ("int32", "uint16"),
-    "postings": ("uint64", "uint32"),
-}  # fmt: skip
+__all__ = ["check_contents", "check_documents", "check_shapes"]
 
 
 def check_shapes(segment: Segment, metric: TreeMetric, name: str) -> None:
-    """Demand arrays whose kinds and sizes fit each other and the metric; reads next to nothing.
+    """Demand that the arrays of a file fit each other and the metric in kind and size; reads next to nothing.
 
     Parameters
     ----------
@@ -38,9 +35,9 @@ def check_shapes(segment: Segment, metric: TreeMetric, name: str) -> None:
     ValueError
         If a kind or a size does not fit.
     """
-    for field, kinds in _KINDS.items():
-        kind = getattr(segment, field).dtype.name
-        _demand(kind in kinds, name, f"{field} of kind {' or '.join(kinds)}, got {kind}")
+    for array, kinds in {**ARRAYS, **BEYOND}.items():
+        kind = getattr(segment, array).dtype.name
+        _demand(kind in kinds, name, f"{array} of kind {' or '.join(kinds)}, got {kind}")
     shape = segment.dense.shape
     _demand(len(shape) == 4, name, f"dense rows of shape (tiles, pieces, rows, piece), got {shape}")
     n_documents, n_tiles, tile = segment.ids.size, shape[0], segment.tile
@@ -56,10 +53,11 @@ def check_shapes(segment: Segment, metric: TreeMetric, name: str) -> None:
         "norms": n_tiles * tile,
         "directory": metric.n_features * n_tiles,
         "postings": segment.postings.size,
+        **dict.fromkeys(BEYOND, segment.beyond_words.size),
     }
-    for field, size in expected.items():
-        found = getattr(segment, field).shape
-        _demand(found == (size,), name, f"{field} of shape ({size},), got {found}")
+    for array, size in expected.items():
+        found = getattr(segment, array).shape
+        _demand(found == (size,), name, f"{array} of shape ({size},), got {found}")
     _demand(0 < n_documents <= n_tiles * tile < n_documents + tile, name, f"{n_documents} documents in {n_tiles} tiles")
     same_width = segment.is_narrow == (segment.postings.dtype == np.uint32)
     _demand(same_width, name, "dense rows and postings of the same width")
@@ -93,8 +91,13 @@ def check_contents(segment: Segment, name: str) -> None:
     rising = segment.words[1:] > segment.words[:-1]
     rising[bounds[1:-1][(bounds[1:-1] > 0) & (bounds[1:-1] <= rising.size)] - 1] = True
     _demand(bool(rising.all()), name, "ascending words in every document")
-    heaviest = segment.weights.max(initial=0)  # not a number if one of them is not
-    _demand(bool(np.isfinite(heaviest) and segment.weights.min(initial=0) >= 0), name, "finite weights of at least 0")
+    for weights in (segment.weights, segment.beyond_weights):
+        heaviest = weights.max(initial=0)  # not a number if one of them is not
+        _demand(bool(np.isfinite(heaviest) and weights.min(initial=0) >= 0), name, "finite weights of at least 0")
+    beyond = segment.beyond_places.astype(np.int64) << 32 | segment.beyond_words
+    _demand(bool((np.diff(beyond) > 0).all()), name, "words beyond the metric in order")
+    _demand(_within(segment.beyond_places, 0, segment.ids.size), name, "words beyond the metric of its documents")
+    _demand(_within(segment.beyond_words, segment.n_words, 2**31), name, "words beyond the metric")
     rows = ~segment.directory[segment.directory < 0]
     _demand(_within(rows, 0, segment.dense.shape[2]), name, "rows that exist")
     norms = segment.norms[segment.norms != ABSENT]
@@ -103,6 +106,35 @@ def check_contents(segment: Segment, name: str) -> None:
     _demand(bool((segment.norms[hidden] == ABSENT).all()), name, "no norm for a document that is not held")
     last_place = int(segment.postings.max(initial=0)) >> (16 if segment.is_narrow else 32)
     _demand(last_place < segment.tile, name, f"places from 0 to {segment.tile - 1}")
+
+
+def check_documents(segment: Segment, metric: TreeMetric, name: str) -> None:
+    """Demand norms, dense rows, postings and lists of words as the documents give them, by embedding these again.
+
+    Parameters
+    ----------
+    segment : Segment
+        Of sound contents.
+    metric : TreeMetric
+        The metric it was built with.
+    name : str
+        The file, for messages.
+
+    Raises
+    ------
+    ValueError
+        If a number is another one.
+    """
+    bounds, form = segment.document_bounds, {"piece": segment.dense.shape[3], "narrow": segment.is_narrow}
+    made = turned_documents(metric, bounds, segment.words, segment.weights, tile=segment.tile, **form)
+    made.norms[: segment.held.size][~segment.held] = ABSENT
+    for one in fields(Columns):
+        same = np.array_equal(getattr(made, one.name), getattr(segment, one.name))
+        _demand(same, name, f"{one.name} as the documents and the metric give it")
+    if segment.lists.n_bytes:  # in the file
+        found, expected = segment.lists.get(metric, segment), build_lists(metric, segment)
+        same = all(np.array_equal(getattr(found, array), getattr(expected, array)) for array in LIST_ARRAYS)
+        _demand(same, name, "lists of words as the documents give them")
 
 
 def _within(values: NDArray[Any], low: int, high: int) -> bool:

@@ -2,43 +2,114 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from treewass.search.alignment import aligned_zeros
-from treewass.search.layout import layout_of
+from treewass.compute.records import describe, record_of
+from treewass.compute.threads import ForkSafeLock, cached_property
+from treewass.search.word_lists import ListsOnce, Statistics
+from treewass.trees.columns import (
+    ABSENT,
+    COLUMNS,
+    TILE,
+    Columns,
+    EmbeddedRows,
+    build_columns,
+    tile_size,
+)
+from treewass.trees.embedding import embedded_rows
 from treewass.trees.metric import TreeMetric
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-__all__ = ["ABSENT", "Segment", "build_segment", "merge_documents"]
+__all__ = [
+    "ARRAYS",
+    "BEYOND",
+    "SEGMENT",
+    "Segment",
+    "build_segment",
+    "merge_documents",
+    "turned_documents",
+]
 
-ABSENT = np.iinfo(np.int32).max  # stands for the norm of a document that is no neighbour
-TILE = 8192  # documents a tile, at most: what a thread adds up stays in the nearest cache
-WIDE_LIMIT = 2048  # up to this many documents values are held whole, beyond it in 16 bits
+WIDE_LIMIT = 4096  # up to this many documents values are held whole, beyond it in 16 bits
 LONG_LIMIT = 32768  # the same for long documents, of which 16 bits leave too many to be compared again
-LONG = 128  # words a document on average
-PIECE = 256  # documents of a piece where a narrow segment is a single tile
-# Where things stand in a description: addresses of arrays, then numbers.
-(
-    IDS, DOCUMENT_BOUNDS, DOCUMENT_WORDS, SINGLE_WEIGHTS, DOUBLE_WEIGHTS, NORMS, DIRECTORY, DENSE, POSTINGS,
-    EMBEDDED_BOUNDS, EMBEDDED, N_DOCUMENTS, TILE_SIZE, PIECE_SIZE, N_TILES, N_ROWS, N_POSTINGS,
-    IS_NARROW, SHIFT, N_WEIGHTS, IS_SINGLE, N_DIRECTORY, N_EMBEDDED, SEGMENT_SIZE,
-) = range(24)  # fmt: skip
-COUNT_BITS = 14  # of an entry of the directory: as many postings as a tile has documents fit
+LONG = 128  # words of a document on average, above which documents are long
+PIECE = 512  # documents of a piece where a narrow segment is a single tile
+EMBEDDED_LIMIT = 32768  # documents that are not long; those of larger segments are embedded again from their words
+# The arrays of a segment, as its file holds them, and the kinds of numbers that they may have.
+ARRAYS = {
+    "ids": ("int64",), "held": ("bool",), "document_bounds": ("int64",), "words": ("int32",),
+    "weights": ("float32", "float64"), "norms": ("int32",), "directory": ("int64",), "dense": ("int32", "uint16"),
+    "postings": ("uint64", "uint32"),
+}  # fmt: skip
+# Of words beyond the metric: a document's place in the segment, the word, its count. In the file if there are any.
+BEYOND = {"beyond_places": ("int32",), "beyond_words": ("int32",), "beyond_weights": ("float64",)}
+SEGMENT = record_of(  # what it shares with COLUMNS comes last, lest numba take one kind for the other, with a warning
+    "ids", "document_bounds", "words", "weights", "n_weights", "is_single",
+    "embedded_bounds", "embedded", "n_embedded", *(COLUMNS.names or ()),
+)  # fmt: skip
+
+
+class Entries(NamedTuple):
+    """Embedded documents: where each begins, and features (upper half) with values in units (lower half)."""
+
+    bounds: NDArray[np.int64]
+    entries: NDArray[np.int64]
+
+
+class EmbeddedDocuments:
+    """The documents of a segment, embedded on first use: to compare few of them again, exactly.
+
+    Segments that share their documents share this.
+    """
+
+    def __init__(self) -> None:
+        self._making = ForkSafeLock()
+        self._made: Entries | None = None
+        self._is_made = False
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes that they take."""
+        return sum(array.nbytes for array in self._made or ())
+
+    def get(self, metric: TreeMetric, segment: Segment) -> Entries | None:
+        """Return the embedded documents, always the same arrays.
+
+        None for a segment that holds values whole, or so many documents that this would take too much memory, or words
+        that only a damaged file can hold.
+        """
+        few = segment.ids.size <= EMBEDDED_LIMIT and segment.words.size <= LONG * EMBEDDED_LIMIT
+        if not segment.is_narrow or not few:
+            return None
+        with self._making:
+            if not self._is_made:
+                self._made, self._is_made = _embed_documents(metric, segment), True
+        return self._made
+
+
+def _embed_documents(metric: TreeMetric, segment: Segment) -> Entries | None:
+    rows = segment.document_bounds.astype(np.int32), np.array(segment.words), segment.weights.astype(np.float64)
+    try:
+        bounds, features, values, _ = embedded_rows(metric, rows)
+    except ValueError:
+        return None
+    return Entries(bounds, features.astype(np.int64) << 32 | values)
 
 
 @dataclass(frozen=True, eq=False)
-class Segment:
-    """Documents, once as the words they were given as and once by feature.
+class Segment(Columns):
+    """Documents, once by feature and once as the words they were given as.
 
     Parameters
     ----------
+    norms, directory, dense, postings, shift
+        As in `Columns`. The norm of a document that was removed or holds no known word is ABSENT.
     ids : ndarray of int64, shape (n_documents,)
         Ascending.
     held : ndarray of bool, shape (n_documents,)
@@ -49,21 +120,16 @@ class Segment:
         Words of the documents, ascending in each.
     weights : ndarray of float32 or float64
         Their counts; float32 where that loses nothing.
-    norms : ndarray of int32, shape (n_tiles * tile,)
-        L1 norms of the embedded documents, in units; ABSENT for those that were removed, hold no known word, or only
-        fill up the last tile.
-    directory : ndarray of int64, shape (n_features * n_tiles,)
-        Where each feature is found in each tile: ``~row`` for a dense row, ``start << COUNT_BITS | count`` for
-        postings.
-    dense : ndarray of int32 or uint16, shape (n_tiles, n_pieces, n_rows, piece)
-        Values of the features that many documents have; a tile is one piece, or several, for a batch of queries to
-        go through one after the other.
-    postings : ndarray of uint64 or uint32
-        The place of a document in its tile (upper half) and its value (lower half).
-    shift : int
-        How many bits the values have lost; 0 if none.
     n_words : int
         Number of words of the metric.
+    beyond_places, beyond_words : ndarray of int32
+        Documents and the words beyond the metric that they hold, in the order of both. Only ranking counts these.
+    beyond_weights : ndarray of float64
+        Their counts.
+    embedded : EmbeddedDocuments
+        The documents of a narrow segment once more, to compare few of them exactly.
+    lists : ListsOnce
+        The documents by word.
     """
 
     ids: NDArray[np.int64]
@@ -71,15 +137,17 @@ class Segment:
     document_bounds: NDArray[np.int64]
     words: NDArray[np.int32]
     weights: NDArray[Any]
-    norms: NDArray[np.int32]
-    directory: NDArray[np.int64]
-    dense: NDArray[Any]
-    postings: NDArray[Any]
-    shift: int
     n_words: int
+    beyond_places: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, dtype=np.int32))
+    beyond_words: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, dtype=np.int32))
+    beyond_weights: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    embedded: EmbeddedDocuments = field(default_factory=EmbeddedDocuments, repr=False)
+    lists: ListsOnce = field(default_factory=ListsOnce, repr=False)
+    _kept: dict[str, Statistics] = field(default_factory=dict, init=False, repr=False)
 
     def __reduce__(self) -> tuple[type[Segment], tuple[Any, ...]]:
-        return Segment, tuple(getattr(self, field.name) for field in fields(self))
+        made = ("embedded", "lists", "_kept")
+        return Segment, tuple(getattr(self, one.name) for one in fields(self) if one.name not in made)
 
     @property
     def is_narrow(self) -> bool:
@@ -88,7 +156,7 @@ class Segment:
 
     @property
     def tile(self) -> int:
-        """Documents a tile."""
+        """Documents in a tile."""
         return int(self.dense.shape[1] * self.dense.shape[3])
 
     @cached_property
@@ -106,27 +174,29 @@ class Segment:
         """How many documents can be neighbours."""
         return self.searchable.size
 
-    @cached_property
-    def description(self) -> NDArray[np.int64]:
-        """Addresses and numbers for the compiled loops; what belongs to embedded documents is left at 0."""
-        from treewass.search.kernels.views import describe
-
-        n_tiles, _, n_rows, piece = self.dense.shape
-        arrays = (
-            self.ids, self.document_bounds, self.words, self.weights, self.weights, self.norms, self.directory,
-            self.dense, self.postings,
-        )  # fmt: skip
-        numbers = (
-            0, 0, self.ids.size, self.tile, piece, n_tiles, n_rows, self.postings.size, self.is_narrow, self.shift,
-            self.weights.size, self.weights.dtype == np.float32, self.directory.size, 0,
-        )  # fmt: skip
-        return describe(arrays, numbers)
-
     @property
     def n_bytes(self) -> int:
         """Bytes that the arrays take."""
-        arrays = [*vars(self).values(), *(vars(self).get("_embedded") or ())]
-        return sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))
+        arrays: list[NDArray[Any]] = [getattr(self, name) for name in (*ARRAYS, *BEYOND)]
+        return sum(array.nbytes for array in arrays) + self.embedded.n_bytes + self.lists.n_bytes
+
+    def described_with(self, metric: TreeMetric) -> NDArray[np.int64]:
+        """Describe the segment for the compiled loops, with its documents embedded if it keeps them so."""
+        nothing = np.empty(0, dtype=np.int64)
+        bounds, entries = self.embedded.get(metric, self) or (nothing, nothing)
+        return describe(
+            SEGMENT,
+            **self.described(self.ids.size),
+            ids=self.ids,
+            document_bounds=self.document_bounds,
+            words=self.words,
+            weights=self.weights,
+            n_weights=self.weights.size,
+            is_single=self.weights.dtype == np.float32,
+            embedded_bounds=bounds,
+            embedded=entries,
+            n_embedded=entries.size,
+        )
 
     def without(self, positions: NDArray[np.intp]) -> Segment:
         """Return the segment with some documents removed; all else is shared with this one.
@@ -139,80 +209,106 @@ class Segment:
         held, norms = self.held.copy(), self.norms.copy()
         held[positions] = False
         norms[positions] = ABSENT
-        fewer = replace(self, held=held, norms=norms)
-        if "_embedded" in vars(self):  # what they are embedded as stays the same
-            vars(fewer)["_embedded"] = vars(self)["_embedded"]
-        return fewer
+        return replace(self, held=held, norms=norms)
 
-    def documents(self) -> csr_array:
-        """Return the documents that are held, as counts."""
+    def all_documents(self) -> csr_array:
+        """Return all documents as counts, those that were removed among them; beyond the metric if they go there."""
         from scipy.sparse import csr_array
 
         arrays = (self.weights.astype(np.float64), self.words, self.document_bounds)
         counts = csr_array(arrays, shape=(self.ids.size, self.n_words))
         counts.check_format(full_check=True)  # they may come from a file that was not verified
+        if not self.beyond_words.size:
+            return counts
+        counts.resize((self.ids.size, int(self.beyond_words.max()) + 1))
+        return csr_array(
+            counts + csr_array((self.beyond_weights, (self.beyond_places, self.beyond_words)), shape=counts.shape)
+        )
+
+    def documents(self) -> csr_array:
+        """Return the documents that are held, as counts."""
+        counts = self.all_documents()
         return counts if self.held.all() else counts[self.held]
 
+    @property
+    def has_counts(self) -> bool:
+        """Whether all weights are whole numbers, so that its documents can be ranked."""
+        return all(bool((weights == np.rint(weights)).all()) for weights in (self.weights, self.beyond_weights))
 
-def build_segment(
-    metric: TreeMetric, counts: csr_array, ids: NDArray[np.int64] | None = None, *, wide: bool = False
-) -> Segment:
+    def statistics(self, metric: TreeMetric) -> Statistics:
+        """Return what ranking needs to know of the documents held."""
+        if "statistics" not in self._kept:
+            lists, held = self.lists.get(metric, self), self.held
+            frequencies = np.diff(lists.list_bounds)
+            if not held.all():
+                gone = self.words[np.repeat(~held, np.diff(self.document_bounds))]
+                gone = np.concatenate([gone, self.beyond_words[~held[self.beyond_places]]])
+                frequencies = frequencies - np.bincount(gone, minlength=frequencies.size)
+            n_documents = int(np.count_nonzero(held & (lists.lengths > 0)))
+            self._kept["statistics"] = Statistics(n_documents, int(lists.lengths[held].sum()), frequencies)
+        return self._kept["statistics"]
+
+
+def build_segment(metric: TreeMetric, counts: csr_array, ids: NDArray[np.int64] | None = None) -> Segment:
     """Embed documents and turn them by feature.
 
     Parameters
     ----------
     metric : TreeMetric
         Trees and word masses.
-    counts : csr_array of shape (n_documents, n_words), float64
-        Canonical, as `check_counts` makes it.
+    counts : csr_array of shape (n_documents, n_columns), float64
+        Canonical, as `check_counts` makes it; columns beyond the metric's words have no mass.
     ids : ndarray of int64, shape (n_documents,), optional
         Ascending; row numbers by default.
-    wide : bool, default=False
-        Whether to hold values whole however many documents there are.
 
     Returns
     -------
     Segment
     """
-    from treewass.search.kernels.segments import count_entries, fill
-
-    layout = layout_of(metric)
     n_documents = counts.shape[0]
-    is_long = counts.nnz > LONG * n_documents
-    narrow = not wide and n_documents > (LONG_LIMIT if is_long else WIDE_LIMIT)
-    is_cut = narrow and PIECE < n_documents <= TILE
-    multiple = PIECE if is_cut else 64
-    tile = min(TILE, max(64, -(-n_documents // multiple) * multiple))
-    piece = PIECE if is_cut else tile
-    n_tiles = max(1, -(-n_documents // tile))
+    beyond = counts[:, metric.n_words :].tocoo()
+    counts = counts[:, : metric.n_words] if beyond.nnz else counts
+    narrow = n_documents > (LONG_LIMIT if counts.nnz > LONG * n_documents else WIDE_LIMIT)
+    piece = PIECE if narrow and PIECE < n_documents <= TILE else None
+    tile = tile_size(n_documents, piece or 64, TILE)
     bounds, words = counts.indptr.astype(np.int64), counts.indices.astype(np.int32, copy=False)
-    entries = np.zeros(metric.n_features * n_tiles, dtype=np.int64)
-    norms = np.full(n_tiles * tile, ABSENT, dtype=np.int32)
-    overflowing = count_entries(layout.description, bounds, words, counts.data, tile, entries, norms)
-    if overflowing >= 0:
-        raise ValueError(f"Expected row totals that fit a float64, but row {overflowing} overflows. Scale X down.")
-    norms[norms < 0] = ABSENT
-    shift = max(0, int(norms[norms != ABSENT].max(initial=0)).bit_length() - 16) if narrow else 0
-    directory, n_rows, n_postings = _make_directory(entries.reshape(-1, n_tiles), n_documents)
-    dense = aligned_zeros((n_tiles, tile // piece, n_rows, piece), np.uint16 if narrow else np.int32)
-    postings = np.empty(n_postings, dtype=np.uint32 if narrow else np.uint64)
-    bits = 16 if narrow else 32
-    fill(
-        layout.description, bounds, words, counts.data, tile, shift, bits, COUNT_BITS, directory.copy(), dense, postings
-    )
+    columns = turned_documents(metric, bounds, words, counts.data, tile=tile, piece=piece, narrow=narrow)
     return Segment(
+        **{one.name: getattr(columns, one.name) for one in fields(Columns)},
         ids=np.arange(n_documents, dtype=np.int64) if ids is None else ids,
         held=np.ones(n_documents, dtype=bool),
         document_bounds=bounds,
         words=words,
         weights=_compact(counts.data),
-        norms=norms,
-        directory=directory,
-        dense=dense,
-        postings=postings,
-        shift=shift,
         n_words=metric.n_words,
+        beyond_places=beyond.row.astype(np.int32),
+        beyond_words=(beyond.col + metric.n_words).astype(np.int32),
+        beyond_weights=beyond.data,
     )
+
+
+def turned_documents(
+    metric: TreeMetric,
+    bounds: NDArray[np.int64],
+    words: NDArray[np.int32],
+    weights: NDArray[Any],
+    **form: Any,
+) -> Columns:
+    """Embed documents and turn them by feature, in a form that `build_columns` takes."""
+
+    def embedded(start: int, stop: int) -> EmbeddedRows:
+        own = slice(bounds[start], bounds[stop])
+        starts = (bounds[start : stop + 1] - bounds[start]).astype(np.int32)
+        return embedded_rows(metric, (starts, np.array(words[own]), weights[own].astype(np.float64)))
+
+    return build_columns(embedded, bounds.size - 1, metric.n_features, **form)
+
+
+def _compact(weights: NDArray[np.float64]) -> NDArray[Any]:
+    """Hold weights as float32 if every one of them is the same number then."""
+    with np.errstate(over="ignore"):
+        single = weights.astype(np.float32)
+    return single if np.array_equal(single, weights) else weights.copy()
 
 
 def merge_documents(
@@ -224,43 +320,24 @@ def merge_documents(
     ----------
     segments : list of Segment
         Any number.
-    counts : csr_array of shape (n_documents, n_words), float64, optional
+    counts : csr_array of shape (n_documents, n_columns), float64, optional
         New documents.
     ids : ndarray of int64, shape (n_documents,), optional
         Their ids.
 
     Returns
     -------
-    counts : csr_array of shape (n_documents, n_words), float64
+    counts : csr_array of shape (n_documents, n_columns), float64
     ids : ndarray of int64, shape (n_documents,)
         Ascending.
     """
     from scipy.sparse import vstack
 
     blocks = [segment.documents() for segment in segments] + ([] if counts is None else [counts])
+    n_columns = max(block.shape[1] for block in blocks)
+    for block in blocks:
+        block.resize((block.shape[0], n_columns))
     all_ids = np.concatenate([*(s.ids[s.held] for s in segments), *([] if ids is None else [ids])])
     order = np.argsort(all_ids)
     merged = blocks[0] if len(blocks) == 1 else vstack(blocks, format="csr")
     return (merged if (order[:-1] < order[1:]).all() else merged[order]), all_ids[order]
-
-
-def _make_directory(entries: NDArray[np.int64], n_documents: int) -> tuple[NDArray[np.int64], int, int]:
-    """Choose dense rows and places for postings; return the directory and how many there are of both.
-
-    Scanning a dense row takes a fraction of the time a document, but reads every one of them: it pays for a feature
-    that more than one document in eight has.
-    """
-    frequent = np.flatnonzero(entries.sum(axis=1) * 8 > n_documents)
-    counts = entries.copy()
-    counts[frequent] = 0
-    ends = np.cumsum(counts).reshape(counts.shape)
-    directory = ((ends - counts) << COUNT_BITS) | counts
-    directory[frequent] = ~np.arange(frequent.size)[:, None]
-    return directory.ravel(), frequent.size, int(counts.sum())
-
-
-def _compact(weights: NDArray[np.float64]) -> NDArray[Any]:
-    """Hold weights as float32 if every one of them is the same number then."""
-    with np.errstate(over="ignore"):
-        single = weights.astype(np.float32)
-    return single if np.array_equal(single, weights) else weights.copy()

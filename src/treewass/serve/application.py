@@ -1,37 +1,92 @@
-"""The service as an ASGI application: endpoints, pages, and one sentence for whatever is wrong with a request."""
+"""The service as an ASGI application: JSON endpoints, pages, and one sentence for whatever is wrong with a request.
+
+Reads see the model as it is at one moment. Writes are on the disk when they answer.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import hmac
 import logging
-import os
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import anyio.to_thread
-from fastapi import FastAPI, Request, Response
-from fastapi.exceptions import RequestValidationError
+from fastapi import APIRouter, FastAPI, Header, HTTPException, Path, Query, Request, Response, Security
 from fastapi.responses import JSONResponse
-from starlette.exceptions import HTTPException
+from fastapi.routing import APIRoute
+from fastapi.security import HTTPBearer
+from pydantic import BaseModel
 
 import treewass
-from treewass.serve.endpoints import add_endpoints
-from treewass.serve.guards import Guard
-from treewass.serve.journal import DamagedJournalError, FailedDiskError
+from treewass.model.inference import count_documents, count_texts, describe_document
+from treewass.serve import schemas
+from treewass.serve.applied_writes import KeyUsedError, NewDocument, UnknownDocumentError
+from treewass.serve.guards import Guard, RequestLog
+from treewass.serve.lanes import Lane, Lanes
 from treewass.serve.live_model import LiveModel
-from treewass.serve.request_log import RequestLog
-from treewass.serve.settings import Settings
+from treewass.serve.measures import Measures
+from treewass.serve.problems import explain_problems
+from treewass.serve.responses import (
+    TreeViews,
+    UnexplainedError,
+    are_known,
+    compare,
+    describe_model,
+    predict_texts,
+    search_texts,
+    similar_documents,
+)
+from treewass.serve.service_settings import Settings
+from treewass.serve.writes import DamagedWritesError, UncertainWriteError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from treewass.model.contents import Contents
 
 __all__ = ["create_app"]
 
 _LOGGER = logging.getLogger("treewass.serve")
-_MOST_THREADS = 8
 _TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _DESCRIPTION = """Search, classify and explain documents with a learned tree over words.
 
 Every error is `{"detail": "one sentence"}`. Writes need the token as `Authorization: Bearer …`."""
+_WRONG_TOKEN_SECONDS = 1.0
+_DELAYED = threading.Semaphore(64)  # wrong tokens that wait; more would use up the requests that are answered at once
+_BEARER = HTTPBearer(auto_error=False, description="The service's token.")
+_Id = Annotated[int, Path(ge=-(2**63), lt=2**63, description="The id of a document.")]
+_Key = Annotated[
+    str | None,
+    Header(
+        min_length=1,
+        max_length=200,
+        description="A name of this request, such as a UUID: sent again, it changes nothing and gets the same answer.",
+    ),
+]
+_Responses = dict[int | str, dict[str, Any]]
+_REFUSED: _Responses = {
+    status: {"model": schemas.Problem, "description": description}
+    for status, description in (
+        (400, "No JSON."),
+        (401, "No token, or a wrong one."),
+        (403, "The service can be read only."),
+        (408, "The body came too slowly."),
+        (413, "The body is too large."),
+        (415, "The body is not said to be JSON."),
+        (421, "Another name of the host."),
+        (422, "A value is not what it should be."),
+        (500, "Something is wrong with the service."),
+        (503, "Too busy, or the disk is full or has failed."),
+    )
+}
+_NO_DOCUMENT: _Responses = {404: {"model": schemas.Problem, "description": "There is no such document."}}
+_NO_BRANCH: _Responses = {404: {"model": schemas.Problem, "description": "There is no such branch."}}
+_KEY_USED: _Responses = {409: {"model": schemas.Problem, "description": "The key was used for another request."}}
 
 
 def create_app(live: LiveModel, settings: Settings | None = None) -> RequestLog:
@@ -54,28 +109,285 @@ def create_app(live: LiveModel, settings: Settings | None = None) -> RequestLog:
         title="treewass",
         version=treewass.__version__,
         description=_DESCRIPTION,
-        lifespan=_lifespan,
         openapi_url=None,
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
     )
-    log = RequestLog(Guard(api, settings))
-    add_endpoints(api, live, settings, log)
+    measures = Measures()
+    _add_endpoints(api, live, settings, measures)
     _add_pages(api)
     _add_description(api)
-    api.add_exception_handler(RequestValidationError, _explain_validation)
-    api.add_exception_handler(HTTPException, _explain_refusal)
-    api.add_exception_handler(DamagedJournalError, _explain_damage)
-    api.add_exception_handler(FailedDiskError, _explain_failed_disk)
-    api.add_exception_handler(Exception, _explain_failure)
-    return log
+    explain_problems(api)
+    return RequestLog(Guard(api, settings), measures)
 
 
-@asynccontextmanager
-async def _lifespan(_: FastAPI) -> AsyncIterator[None]:
-    anyio.to_thread.current_default_thread_limiter().total_tokens = min(_MOST_THREADS, 2 * (os.cpu_count() or 1))
-    yield
+def _add_endpoints(api: FastAPI, live: LiveModel, settings: Settings, measures: Measures) -> None:
+    """Add all endpoints, below ``/api``; all but health take a thread of a pool."""
+
+    def router(route: type[APIRoute], prefix: str = "/api") -> APIRouter:
+        return APIRouter(prefix=prefix, route_class=route, dependencies=[Security(_BEARER)], responses=_REFUSED)
+
+    reads = router(_guarded([settings.token, settings.read_token] if settings.reads_need_token else None))
+    writes = router(_guarded([settings.token]))
+    lanes = Lanes()
+    _add_searches(reads, live, lanes)
+    _add_questions(reads, live, lanes)
+    _add_views(reads, live, settings)
+    _add_writes(writes, live, lanes.writes)
+    api.include_router(reads)
+    api.include_router(writes)
+    counts = router(reads.route_class, "")
+
+    @counts.get("/metrics", include_in_schema=False)
+    def metrics() -> Response:
+        text = measures.text(len(live.current().index), live.n_pending, live.pending_bytes)
+        return Response(text, media_type="text/plain; version=0.0.4")
+
+    api.include_router(counts)
+
+    @api.get("/api/health", tags=["service"])
+    async def health() -> schemas.Health:
+        """Say that the service answers; needs no token."""
+        return schemas.Health(status="ok", version=treewass.__version__)
+
+
+def _guarded(tokens: list[str | None] | None) -> type[APIRoute]:
+    """Make routes that demand one of some tokens, then a body of JSON, before they look at the body."""
+
+    class GuardedRoute(APIRoute):
+        def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+            answer = super().get_route_handler()
+
+            async def check_and_answer(request: Request) -> Response:
+                if tokens is not None:
+                    await _demand_token(request, [token for token in tokens if token is not None])
+                if self.body_field is not None:
+                    _demand_json(request)
+                return await answer(request)
+
+            return check_and_answer
+
+    return GuardedRoute
+
+
+async def _demand_token(request: Request, expected: list[str]) -> None:
+    """Demand one of some tokens, compared in constant time; a wrong one is answered after a while."""
+    if not expected:
+        raise HTTPException(403, "This service was started without a token for writing: it can be read only.")
+    scheme, _, given = request.headers.get("Authorization", "").partition(" ")
+    found = [hmac.compare_digest(given.strip().encode(), token.encode()) for token in expected]
+    if scheme.lower() == "bearer" and any(found):
+        return
+    if given and _DELAYED.acquire(blocking=False):
+        try:
+            await asyncio.sleep(_WRONG_TOKEN_SECONDS)
+        finally:
+            _DELAYED.release()
+    raise HTTPException(
+        401, "Expected the header Authorization: Bearer, with the service's token.", {"WWW-Authenticate": "Bearer"}
+    )
+
+
+def _demand_json(request: Request) -> None:
+    kind = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
+        raise HTTPException(415, f"Expected the header Content-Type: application/json, got {kind[:100] or 'none'}.")
+
+
+def _add_searches(router: APIRouter, live: LiveModel, lanes: Lanes) -> None:
+    @router.post("/search", tags=["questions"], response_model=schemas.SearchResults)
+    async def search(request: schemas.SearchRequest) -> Response:
+        """Find documents by typed words: those that hold them, of their topic first."""
+        _demand_one(request.texts, request.highlight, "highlight")
+
+        def answer() -> schemas.SearchResults:
+            held = live.current()
+            where = _matching(held, request.where)
+            found = search_texts(
+                held, request.texts, request.k, where=where, offset=request.offset, highlight=request.highlight
+            )
+            return schemas.SearchResults(results=found)
+
+        return await _written(lanes.explanations if request.highlight else lanes.reads, answer)
+
+    @router.post("/similar", tags=["questions"], response_model=schemas.SearchResults, responses=_NO_DOCUMENT)
+    async def similar(request: schemas.SimilarRequest) -> Response:
+        """Find the documents nearest to whole texts, or to one that the service holds, by the learned distance."""
+        _demand_one(request.texts or [], request.highlight, "highlight")
+
+        def answer() -> schemas.SearchResults:
+            held = live.current()
+            where = _matching(held, request.where)
+            if request.texts is not None:
+                counted = count_texts(held, request.texts)
+            else:
+                own = _named(held, request.id, request.key)
+                others = held.documents.ids if where is None else where
+                counted, where = count_documents(held, [own]), others[others != own]
+            found = similar_documents(
+                counted, request.k, where=where, offset=request.offset, highlight=request.highlight
+            )
+            return schemas.SearchResults(results=found)
+
+        return await _written(lanes.explanations if request.highlight else lanes.reads, answer)
+
+
+def _add_questions(router: APIRouter, live: LiveModel, lanes: Lanes) -> None:
+    @router.post("/predict", tags=["questions"], response_model=schemas.Predictions)
+    async def predict(request: schemas.PredictRequest) -> Response:
+        """Predict the labels of texts."""
+        _demand_one(request.texts, request.explain, "explain")
+
+        def answer() -> schemas.Predictions:
+            return schemas.Predictions(predictions=predict_texts(live.current(), request.texts, request.explain))
+
+        return await _written(lanes.explanations if request.explain else lanes.reads, answer)
+
+    @router.post("/explain", tags=["questions"], responses=_NO_DOCUMENT, response_model=schemas.Comparison)
+    async def explain(request: schemas.ExplainRequest) -> Response:
+        """Explain the distance of two documents: what stays, what moves where, and what it costs."""
+
+        def answer() -> schemas.Comparison:
+            held = live.current()
+            for document in (request.first, request.second):
+                if isinstance(document, int):
+                    _demand_document(held, document)
+            return compare(held, request.first, request.second)
+
+        return await _written(lanes.explanations, answer)
+
+
+async def _written(lane: Lane, answer: Callable[[], BaseModel]) -> Response:
+    """Make an answer in a lane, and write it there: FastAPI would check it again, in another thread."""
+
+    def write() -> str:
+        try:
+            return answer().model_dump_json()
+        except UnexplainedError as error:
+            raise HTTPException(422, str(error)) from error
+
+    return Response(await lane.run(write), media_type="application/json")
+
+
+def _add_views(router: APIRouter, live: LiveModel, settings: Settings) -> None:
+    views = TreeViews()
+
+    @router.get("/model", tags=["service"])
+    def model() -> schemas.ModelView:
+        """Describe the model that is served."""
+        return describe_model(live.current(), settings)
+
+    @router.get("/documents/{number}", tags=["documents"], responses=_NO_DOCUMENT)
+    def get_document(number: _Id) -> schemas.DocumentView:
+        """Show a document."""
+        held = live.current()
+        _demand_document(held, number)
+        return schemas.DocumentView.model_validate(describe_document(held, number))
+
+    @router.get("/tree", tags=["questions"], responses=_NO_BRANCH)
+    def tree(
+        node: Annotated[int, Query(ge=0, lt=2**31)] = 0,
+        component: Annotated[int, Query(ge=0, lt=2**31)] = 0,
+    ) -> schemas.BranchView:
+        """Show a branch of the tree: its classes, words, documents and the branches below it."""
+        held = live.current()
+        trees = held.index.metric.trees
+        if component >= len(trees) or node >= trees[component].n_nodes:
+            raise HTTPException(404, f"There is no node {node} in a tree {component}.")
+        return views.branch(held, component, node)
+
+
+def _add_writes(router: APIRouter, live: LiveModel, lane: Lane) -> None:
+    @router.post("/documents", status_code=201, tags=["documents"], responses=_KEY_USED)
+    async def add_documents(request: schemas.NewDocuments, idempotency_key: _Key = None) -> schemas.Added:
+        """Add documents, to find and to vote; they are on the disk when this answers."""
+        new = [NewDocument(d.text, d.label, d.title, d.key, d.columns) for d in request.documents]
+
+        def add() -> schemas.Added:
+            ids, repeated = live.add(new, idempotency_key)
+            known = are_known(count_texts(live.current(), [document.text for document in new]))
+            return schemas.Added(ids=ids, known=known, repeated=repeated)
+
+        with _explaining_writes():
+            return await lane.run(add)
+
+    @router.patch("/documents/{number}", tags=["documents"], responses={**_NO_DOCUMENT, **_KEY_USED})
+    async def relabel_document(
+        number: _Id, request: schemas.NewLabel, idempotency_key: _Key = None
+    ) -> schemas.DocumentView:
+        """Give a document another label; the disk knows when this answers."""
+
+        def relabel() -> schemas.DocumentView:
+            live.relabel(number, request.label, idempotency_key)
+            held = live.current()
+            _demand_document(held, number)
+            return schemas.DocumentView.model_validate(describe_document(held, number))
+
+        with _explaining_writes():
+            return await lane.run(relabel)
+
+    @router.delete("/documents/{number}", tags=["documents"], responses={**_NO_DOCUMENT, **_KEY_USED})
+    async def remove_document(number: _Id, idempotency_key: _Key = None) -> schemas.Removed:
+        """Remove a document; the disk knows when this answers."""
+        with _explaining_writes():
+            repeated = await lane.run(lambda: live.remove([number], idempotency_key))
+        return schemas.Removed(id=number, repeated=repeated)
+
+
+@contextmanager
+def _explaining_writes() -> Iterator[None]:
+    """Say what is wrong with a write, or with the disk."""
+    try:
+        yield
+    except (DamagedWritesError, TimeoutError):
+        raise  # it is not the request that is wrong, or others explain it
+    except HTTPException:
+        raise
+    except UnknownDocumentError as error:
+        raise HTTPException(404, str(error)) from error
+    except KeyUsedError as error:
+        raise HTTPException(409, str(error)) from error
+    except (ValueError, TypeError) as error:
+        raise HTTPException(422, str(error)) from error
+    except OSError as error:
+        raise _disk_problem(error) from error
+
+
+def _matching(held: Contents, where: dict[str, Any] | None) -> NDArray[np.int64] | None:
+    """Return the ids that a filter lets through."""
+    try:
+        return held.matching(where)
+    except ValueError as error:
+        raise HTTPException(422, f"where: {error}") from error
+
+
+def _named(held: Contents, id: int | None, key: str | None) -> int:
+    """Return the id of a document that is named by its id or its key."""
+    try:
+        return held.id_of(id, key)
+    except ValueError as error:
+        raise HTTPException(404, str(error)) from error
+
+
+def _demand_document(held: Contents, number: int) -> None:
+    if number not in held.index:
+        raise HTTPException(404, f"There is no document {number}.")
+
+
+def _demand_one(texts: list[str], detailed: bool, name: str) -> None:
+    """Refuse details on many texts: each can take as long as a thousand plain answers."""
+    if detailed and len(texts) > 1:
+        raise HTTPException(422, f"Expected one text with {name}, got {len(texts)}.")
+
+
+def _disk_problem(error: OSError) -> HTTPException:
+    reason = error.strerror or str(error).rstrip(".") or "the disk cannot be written"
+    if isinstance(error, UncertainWriteError):
+        sentence = f"It is not known whether this was written, ask again with the same key: {reason}."
+    else:
+        sentence = f"Nothing was written: {reason}."
+    return HTTPException(503, sentence, {"Retry-After": "30"})
 
 
 def _add_pages(api: FastAPI) -> None:
@@ -109,39 +421,3 @@ def _page(content: bytes, kind: str) -> Callable[[], Coroutine[Any, Any, Respons
         return Response(content, media_type=kind)
 
     return answer
-
-
-def _explain_validation(_: Request, error: Exception) -> JSONResponse:
-    """Say in a sentence what the first wrong value is, without repeating it."""
-    first: dict[str, Any] = error.errors()[0] if isinstance(error, RequestValidationError) else {}
-    if first.get("type") == "json_invalid":
-        return JSONResponse({"detail": f"Expected JSON: {first['ctx']['error']}."}, 400)
-    place = ".".join(str(part) for part in first.get("loc", ()))
-    message = str(first.get("msg", "wrong")).rstrip(".")
-    sentence = f"{place}: {message}."
-    return JSONResponse({"detail": sentence.encode("utf-8", "replace").decode()[:500]}, 422)
-
-
-def _explain_refusal(_: Request, error: Exception) -> JSONResponse:
-    status = error.status_code if isinstance(error, HTTPException) else 500
-    headers = getattr(error, "headers", None)
-    sentence = str(getattr(error, "detail", "Something went wrong."))
-    if status == 400:  # by FastAPI, for a body that json.loads cannot read for another reason than its form
-        causes = ((UnicodeDecodeError, "in UTF-8"), (RecursionError, "with fewer brackets inside each other"))
-        wanted = next((text for kind, text in causes if isinstance(error.__cause__, kind)), "with shorter numbers")
-        sentence = f"Expected JSON {wanted}."
-    return JSONResponse({"detail": sentence}, status, headers)
-
-
-def _explain_damage(_: Request, error: Exception) -> JSONResponse:
-    _LOGGER.error("%s", error)
-    sentence = "The journal of writes is damaged, and nothing is written any more; the service's log says where."
-    return JSONResponse({"detail": sentence}, 500)
-
-
-def _explain_failed_disk(_: Request, error: Exception) -> JSONResponse:
-    return JSONResponse({"detail": getattr(error, "strerror", "")}, 503)
-
-
-def _explain_failure(_: Request, __: Exception) -> JSONResponse:
-    return JSONResponse({"detail": "Something went wrong in the service; its log says what."}, 500)

@@ -1,22 +1,33 @@
-"""What stands before the endpoints: limits on bodies and on requests at a time, names of hosts, headers."""
+"""Between the network and the endpoints: limits on connections, bodies and requests, host names, headers, the log."""
 
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Awaitable, Callable, MutableMapping
+import itertools
+import logging
+import os
+import re
+import time
+from contextlib import suppress
 from typing import Any
 
-from treewass.serve.settings import MOST_BYTES, Settings
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-__all__ = ["Application", "Guard", "Message", "Receive", "Scope", "Send"]
+from treewass.serve.measures import Measures
+from treewass.serve.service_settings import MOST_BYTES, MOST_HEADER_BYTES, Settings
 
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+__all__ = ["Guard", "PatientProtocol", "RequestLog"]
 
+_LOGGER = logging.getLogger("treewass.serve")
+_UNKNOWN = "(unknown)"  # a path that is no route may hold anything, so it is not logged
+_REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
+_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+_SILENT_SECONDS = 15.0
+_LONG_HEAD = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+_ANSWER_SECONDS = 30.0  # until an answer begins, waiting included
+_DRAIN_SECONDS = 5.0  # in which the rest of a refused body is read, so that its sender sees the answer
 _MOST_REQUESTS = 256  # being answered at a time; more are turned away at once instead of waiting without end
 _MOST_BUFFERED = 50 * MOST_BYTES  # of bodies at a time
 _BODY_SECONDS = 20.0
@@ -37,25 +48,78 @@ _HEADERS = [
 ]
 
 
+class PatientProtocol(HttpToolsProtocol):
+    """HTTP as uvicorn speaks it, with an end to connections whose client neither asks nor listens, and to long heads.
+
+    uvicorn has no setting for it. Its `timeout_keep_alive` begins after an answer and ends with the first byte of the
+    next request, so it spares connections that have asked nothing yet, half requests, and answers that nobody reads.
+    """
+
+    _next_look: asyncio.TimerHandle
+    _head_bytes = 0  # of a request whose headers are not complete
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to watch a connection."""
+        super().connection_made(transport)
+        self._look_later(None, 0)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Watch it no longer."""
+        self._next_look.cancel()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Take what came, unless headers have no end."""
+        self._head_bytes += len(data)
+        super().data_received(data)
+        if self._head_bytes > 2 * MOST_HEADER_BYTES and not self.transport.is_closing():
+            self.transport.write(_LONG_HEAD)
+            self.transport.close()
+
+    def on_headers_complete(self) -> None:
+        """Count no further: bodies have a limit of their own."""
+        self._head_bytes = -(1 << 62)
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """Count the next headers."""
+        self._head_bytes = 0
+        super().on_message_complete()
+
+    def _look_later(self, latest: Any, unread: int) -> None:
+        self._next_look = self.loop.call_later(_SILENT_SECONDS, self._look, latest, unread)
+
+    def _look(self, before: Any, unread_before: int) -> None:
+        """Close a connection if nothing has happened since the last look and no request is being answered.
+
+        If the client has taken nothing of an answer, the connection cannot be closed: it is cut.
+        """
+        latest, unread = self.cycle, self.transport.get_write_buffer_size()
+        if 0 < unread == unread_before:
+            self.transport.abort()
+            return
+        if latest is before and not unread and (latest is None or latest.response_complete):
+            self.transport.close()
+        self._look_later(latest, unread)
+
+
+_HOST = re.compile(r"(?:\[(?P<address>[0-9a-f:.]+)\]|(?P<name>[a-z0-9._-]+))(?::[0-9]{1,5})?")
+
+
 class _RefusedError(Exception):
     """A request that is answered here."""
 
-    def __init__(self, status: int, sentence: str, *headers: tuple[bytes, bytes]) -> None:
-        self.status, self.sentence, self.headers = status, sentence, headers
+    def __init__(
+        self, status: int, sentence: str, headers: dict[str, str] | None = None, *, drained: bool = False
+    ) -> None:
+        self.answer = JSONResponse({"detail": sentence}, status, headers)
+        self.drained = drained
 
 
 class Guard:
-    """An application behind limits and checks; every answer gets headers that keep a browser strict.
+    """An application behind limits and checks; every answer gets headers that keep a browser strict."""
 
-    Parameters
-    ----------
-    application : ASGI application
-        What answers the requests that pass.
-    settings : Settings
-        Names of hosts.
-    """
-
-    def __init__(self, application: Application, settings: Settings) -> None:
+    def __init__(self, application: ASGIApp, settings: Settings) -> None:
         self._application = application
         self._host_names = tuple(name.lower() for name in settings.host_names)
         self._n_running = 0
@@ -74,26 +138,30 @@ class Guard:
 
         chunks: list[bytes] = []
         try:
-            self._check(scope)
-            await self._read_body(scope, receive, chunks)
+            headers = self._checked(scope)
+            await self._read_body(headers, receive, chunks)
             await self._pass_on(scope, _replay(b"".join(chunks), receive), send_with_headers)
         except _RefusedError as refusal:
-            await _answer(refusal, send_with_headers)
+            await _answer_and_drain(refusal, scope, receive, send_with_headers)
         finally:
             self._n_buffered -= sum(map(len, chunks))
 
-    def _check(self, scope: Scope) -> None:
-        """Refuse what can be refused before the body has been read."""
-        headers = dict(scope["headers"])
-        if self._host_names and _host_name(headers.get(b"host", b"")) not in self._host_names:
+    def _checked(self, scope: Scope) -> dict[bytes, bytes]:
+        """Refuse what can be refused before the body has been read; return the headers."""
+        pairs = scope["headers"]
+        if sum(len(name) + len(value) for name, value in pairs) > MOST_HEADER_BYTES:
+            raise _RefusedError(431, f"Expected headers of at most {MOST_HEADER_BYTES} bytes.", {"connection": "close"})
+        hosts = [value for name, value in pairs if name == b"host"]
+        if self._host_names and (len(hosts) != 1 or _host_name(hosts[0]) not in self._host_names):
             raise _RefusedError(421, f"This service answers to {', '.join(self._host_names)} only.")
+        headers = dict(pairs)
         length = headers.get(b"content-length", b"0")
         if not length.isdigit() or int(length[:20]) > MOST_BYTES:
-            raise _too_large()
+            raise _too_large(drained=headers.get(b"expect") is None)
+        return headers
 
-    async def _read_body(self, scope: Scope, receive: Receive, chunks: list[bytes]) -> None:
+    async def _read_body(self, headers: dict[bytes, bytes], receive: Receive, chunks: list[bytes]) -> None:
         """Read a body up to the limit, in bounded time; a request without one is not waited for."""
-        headers = dict(scope["headers"])
         more = b"content-length" in headers or b"transfer-encoding" in headers
         size = 0
         try:
@@ -107,21 +175,63 @@ class Guard:
                     size += len(chunks[-1])
                     self._n_buffered += len(chunks[-1])
                     if size > MOST_BYTES:
-                        raise _too_large()
+                        raise _too_large(drained=more)
                     if self._n_buffered > _MOST_BUFFERED:
-                        raise _too_busy()
+                        raise too_busy()
         except TimeoutError:
             sentence = f"The body took more than {_BODY_SECONDS:.0f} seconds."
-            raise _RefusedError(408, sentence, (b"connection", b"close")) from None
+            raise _RefusedError(408, sentence, {"connection": "close"}) from None
 
     async def _pass_on(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Have a request answered, or say that it takes too long; work that has begun goes on and counts until it ends.
+
+        A request that still waits for its turn is given up.
+        """
         if self._n_running >= _MOST_REQUESTS:
-            raise _too_busy()
+            raise too_busy()
+        begun = asyncio.Event()
+        is_late = False
+
+        async def send_in_time(message: Message) -> None:
+            begun.set()
+            if not is_late:
+                await send(message)
+
         self._n_running += 1
+        answering = asyncio.ensure_future(self._application(scope, receive, send_in_time))
+        answering.add_done_callback(self._end)
+        waiting = asyncio.ensure_future(begun.wait())
         try:
-            await self._application(scope, receive, send)
+            await asyncio.wait({answering, waiting}, timeout=_ANSWER_SECONDS, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            self._n_running -= 1
+            waiting.cancel()
+        if not begun.is_set() and not answering.done():
+            is_late = True
+            answering.cancel()
+            raise too_busy(f"No answer within {_ANSWER_SECONDS:.0f} seconds.", 10)
+        await answering
+
+    def _end(self, answering: asyncio.Future[None]) -> None:
+        self._n_running -= 1
+        if not answering.cancelled():
+            answering.exception()  # raised where it was awaited
+
+
+async def _answer_and_drain(refusal: _RefusedError, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer, and read the rest of a body for a while: closed at once, a connection may lose the answer."""
+
+    async def send_first(message: Message) -> None:
+        await send({**message, "more_body": True} if message["type"] == "http.response.body" else message)
+
+    if not refusal.drained:
+        await refusal.answer(scope, receive, send)
+        return
+    await refusal.answer(scope, receive, send_first)
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_DRAIN_SECONDS):
+            while (message := await receive())["type"] == "http.request" and message.get("more_body", False):
+                pass
+    await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
@@ -134,24 +244,55 @@ def _replay(body: bytes, receive: Receive) -> Receive:
     return receive_again
 
 
-async def _answer(refusal: _RefusedError, send: Send) -> None:
-    body = json.dumps({"detail": refusal.sentence}).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *refusal.headers]
-    await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+def _too_large(*, drained: bool) -> _RefusedError:
+    sentence = f"Expected a body of at most {MOST_BYTES} bytes."
+    return _RefusedError(413, sentence, {"connection": "close"}, drained=drained)
 
 
-def _too_large() -> _RefusedError:
-    return _RefusedError(413, f"Expected a body of at most {MOST_BYTES} bytes.", (b"connection", b"close"))
+def too_busy(sentence: str = "Too many requests at a time; try again soon.", seconds: int = 1) -> _RefusedError:
+    """Make what turns a request away for a while."""
+    return _RefusedError(503, sentence, {"retry-after": str(seconds)})
 
 
-def _too_busy() -> _RefusedError:
-    return _RefusedError(503, "Too many requests at a time; try again soon.", (b"retry-after", b"1"))
+def _host_name(header: bytes) -> str | None:
+    """Return the name in a Host header, without its port; None if it is no such header."""
+    found = _HOST.fullmatch(header.decode("latin-1").lower())
+    return None if found is None else (found["address"] or found["name"]).removesuffix(".")
 
 
-def _host_name(header: bytes) -> str:
-    """Return the name in a Host header, without its port."""
-    name = header.decode("latin-1").lower()
-    if name.startswith("["):
-        return name[1:].partition("]")[0]
-    return name.partition(":")[0]
+class RequestLog:
+    """An application whose requests are measured and logged: id, method, route, status, time; never what they say."""
+
+    def __init__(self, application: ASGIApp, measures: Measures) -> None:
+        self._application = application
+        self._measures = measures
+        self._numbers = itertools.count(1)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, and note its status and time."""
+        if scope["type"] != "http":
+            await self._application(scope, receive, send)
+            return
+        given = next((value for name, value in scope["headers"] if name == b"x-request-id"), b"")
+        request_id = given if _REQUEST_ID.fullmatch(given) else b"%d-%d" % (os.getpid(), next(self._numbers))
+        status = 500  # unless an answer begins
+        began = time.perf_counter()
+
+        async def send_and_note(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message = {**message, "headers": [*message.get("headers", []), (b"x-request-id", request_id)]}
+            await send(message)
+
+        try:
+            await self._application(scope, receive, send_and_note)
+        finally:
+            self._note(scope, request_id.decode(), status, time.perf_counter() - began)
+
+    def _note(self, scope: Scope, request_id: str, status: int, seconds: float) -> None:
+        route = getattr(scope.get("route"), "path", _UNKNOWN)
+        method = scope["method"] if scope["method"] in _METHODS else _UNKNOWN
+        fields = {"request": request_id, "method": method, "route": route, "status": status, "seconds": seconds}
+        _LOGGER.info("%s %s %d %.1f ms %s", method, route, status, 1000 * seconds, request_id, extra={"fields": fields})
+        self._measures.note(method, route, status, seconds)

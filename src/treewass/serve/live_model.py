@@ -1,73 +1,58 @@
-"""A model that takes writes while it is read: what its folder holds, and after that what its journal holds."""
+"""A model that takes writes while it is read: what its folder holds, and after that the writes since it was saved."""
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
+import logging
 import threading
-from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass
+import uuid
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from treewass.model.contents import Contents
-from treewass.model.files import save_contents
-from treewass.model.fitting import with_documents, without_documents
-from treewass.model.inputs import check_labels
-from treewass.search.snapshots import as_ids
-from treewass.serve.journal import DamagedJournalError, Journal, Record
-from treewass.serve.journal_files import FOLDED, MOST_KEYS, join_journal, journal_path, open_journal
-from treewass.serve.locks import serving
+from treewass.model.fitting import without_documents
+from treewass.model.model_folder import data_name, save_contents
+from treewass.search.snapshot import as_ids
+from treewass.serve.applied_writes import (
+    KeyUsedError,
+    NewDocument,
+    UnknownDocumentError,
+    relabeled,
+    with_added,
+    with_rows,
+    write_keys,
+)
+from treewass.serve.served_folder import Noted, alone, keep_replaced, load_whole, noted, refuse_journals, with_note
+from treewass.serve.writes import UNWRITABLE, Head, Record, Row, Writes
 
-__all__ = ["KeyUsedError", "LiveModel", "NewDocument", "UnknownDocumentError", "fold_journal"]
+__all__ = ["LiveModel"]
 
-
-class KeyUsedError(ValueError):
-    """A key came again with other documents."""
-
-
-class UnknownDocumentError(ValueError):
-    """A document to remove is not there."""
-
-
-@dataclass(frozen=True, slots=True)
-class NewDocument:
-    """A document to add.
-
-    Parameters
-    ----------
-    text : str
-        The document.
-    label : str or int
-        One that the model knows.
-    title : str
-        A short name, or an empty one.
-    """
-
-    text: str
-    label: str | int
-    title: str = ""
+_LOGGER = logging.getLogger("treewass.serve")
+_MOST_KEYS = 10_000  # of writes that can be repeated safely
 
 
 class LiveModel:
-    """A model and its journal.
+    """A model and the writes to it.
 
-    Any number of threads may read `current` while another writes: what they get is never changed. It is the one
-    service of the model until it is closed, or one of the workers of a service, which follow each other's writes.
+    Any number of threads may read `current` while another writes: what they get is never changed. Any number of
+    processes may have one folder open; they follow each other's writes.
 
     Parameters
     ----------
     folder : path-like
         The model's folder.
-    base : str, optional
-        For a worker: the `base` of the live model whose process runs the service. It holds the lock and has made the
-        journal; a worker makes and removes no file.
+    store : str, optional
+        A PostgreSQL database for the writes, such as ``"postgresql://host/news"``, which services on several machines
+        share, each with a copy of the model. By default they are in a file in the folder.
 
     Raises
     ------
     ValueError
-        If there is no sound model, if another service runs on it, or for a worker, if the model has been replaced.
+        If there is no sound model, its writes are damaged, or those in the database follow another model.
 
     Examples
     --------
@@ -80,25 +65,20 @@ class LiveModel:
     ([2], False)
     """
 
-    def __init__(self, folder: str | Path, *, base: str | None = None) -> None:
+    def __init__(self, folder: str | Path, store: str | None = None) -> None:
         self._folder = Path(folder)
-        self._is_worker = base is not None
-        self._changing = threading.Lock()
+        data_name(self._folder)  # no file is made where there is no model
+        refuse_journals(self._folder)
+        self._changing = threading.RLock()
+        self._writes = _open_writes(self._folder, store)
+        self._head, self._last, self._seen = Head("", ""), Row(0, {}, ""), -1
         self._keys: dict[str, tuple[str, list[int]]] = {}
-        self._read_to = Journal.start
-        self.n_records = -1  # the first record is no write
-        with ExitStack() as opened:
-            if base is None:
-                opened.enter_context(serving(self._folder))
-                self._journal, self._held, self.base = open_journal(self._folder)
-            else:
-                self._journal, self._held = join_journal(self._folder, base)
-                self.base = base
-            opened.callback(self._journal.close)
-            with self._journal.locked():
-                self._journal.renew()
-                self._follow()
-            self._opened = opened.pop_all()
+        self._held: Contents
+        try:
+            self._load()
+        except BaseException:
+            self._writes.close()
+            raise
 
     def __enter__(self) -> Self:
         return self
@@ -107,23 +87,33 @@ class LiveModel:
         self.close()
 
     @property
-    def journal_bytes(self) -> int:
-        """Size of the journal."""
-        return self._journal.size
+    def n_pending(self) -> int:
+        """Number of writes that the model's own files do not hold."""
+        return self._last.number - self._head.number
+
+    @property
+    def pending_bytes(self) -> int:
+        """Size of the file of writes."""
+        return self._writes.n_bytes
 
     def current(self) -> Contents:
         """Return the model as it is at some moment during this call.
 
         Raises
         ------
-        DamagedJournalError
-            If the journal does not hold what was written to it; so do `add`, `remove` and `fold`.
-        FailedDiskError
-            If the disk failed during an earlier write and the journal holds more than is known; then the others, too.
+        DamagedWritesError
+            If the writes are not as they were written; so do `add`, `remove` and `fold`.
         """
-        if self._journal.size != self._read_to:
-            with self._changing, self._journal.locked():
-                self._follow()
+        with suppress(OSError):  # on a full disk nobody can have written
+            version = self._writes.version()
+            if version != self._seen:
+                with self._changing, self._writes.reading():
+                    try:
+                        is_behind = not self._catch_up() and self._has_missed_writes()
+                    finally:
+                        self._seen = version  # not before: whoever reads meanwhile waits for these writes, too
+                if is_behind:
+                    self.follow()
         return self._held
 
     def add(self, documents: Sequence[NewDocument], key: str | None = None) -> tuple[list[int], bool]:
@@ -145,156 +135,280 @@ class LiveModel:
         Raises
         ------
         ValueError
-            If a label is not among those of the model.
+            If a label is not among those of the model, a key is in use, or a value is of another kind than its column.
         KeyUsedError
-            If the key came with other documents before.
+            If the key came with another request before.
         OSError
-            If the journal cannot be written; then nothing is added, or it is an UncertainWriteError: ask again, with
-            the same key.
+            If nothing can be written; then nothing is added, or it is an UncertainWriteError: ask again, with the same
+            key.
         """
-        digest = hashlib.sha256(json.dumps([[d.text, d.label, d.title] for d in documents]).encode()).hexdigest()
         record: Record = {
             "operation": "add",
             "texts": [document.text for document in documents],
             "labels": [document.label for document in documents],
             "titles": [document.title for document in documents],
-            "key": key,
-            "digest": digest,
+            "document_keys": [document.key for document in documents],
+            "columns": [document.columns for document in documents],
         }
-        with self._changing, self._journal.locked():
-            self._follow()
-            if key is not None and key in self._keys:
-                earlier, ids = self._keys[key]
-                if earlier != digest:
-                    raise KeyUsedError("This key was used before, for other documents. Take a new one.")
-                return ids, True
-            held, ids = _with_added(self._held, [record])
-            self._write({**record, "ids": ids}, held)
-            return ids, False
 
-    def remove(self, ids: Sequence[int]) -> None:
+        def change() -> tuple[Contents, list[int]]:
+            return with_added(self._held, [record])
+
+        return self._write(record, key, change)
+
+    def remove(self, ids: Sequence[int], key: str | None = None) -> bool:
         """Remove documents; the disk knows when this returns.
 
         Parameters
         ----------
         ids : sequence of int
             All of them must be there.
+        key : str, optional
+            A name of this write. If it comes again, nothing more is removed.
+
+        Returns
+        -------
+        bool
+            Whether they had been removed before, under the same key.
 
         Raises
         ------
         UnknownDocumentError
-            If one is not; then nothing is removed.
+            If one is not there; then nothing is removed.
+        KeyUsedError
+            If the key came with another request before.
         OSError
-            If the journal cannot be written; then nothing is removed, or it is an UncertainWriteError: ask again.
+            If nothing can be written; then nothing is removed, or it is an UncertainWriteError: ask again, with the
+            same key.
         """
-        with self._changing, self._journal.locked():
-            self._follow()
-            try:
-                held = without_documents(self._held, as_ids(ids))
-            except ValueError as error:
-                raise UnknownDocumentError(str(error)) from error
-            self._write({"operation": "remove", "ids": list(ids)}, held)
+
+        def change() -> tuple[Contents, list[int]]:
+            unknown = next((number for number in ids if number not in self._held.index), None)
+            if unknown is not None:
+                raise UnknownDocumentError(f"There is no document {unknown}.")
+            return without_documents(self._held, as_ids(ids)), list(ids)
+
+        return self._write({"operation": "remove", "removed": list(ids)}, key, change)[1]
+
+    def relabel(self, number: int, label: str | int, key: str | None = None) -> bool:
+        """Give a document another label; the disk knows when this returns.
+
+        Parameters
+        ----------
+        number : int
+            The id of the document.
+        label : str or int
+            One that the model knows.
+        key : str, optional
+            A name of this write. If it comes again, nothing is changed.
+
+        Returns
+        -------
+        bool
+            Whether that had been done before, under the same key.
+
+        Raises
+        ------
+        UnknownDocumentError
+            If the document is not there.
+        ValueError
+            If the label is not among those of the model.
+        OSError
+            As `remove` does.
+        """
+        record: Record = {"operation": "relabel", "number": number, "label": label}
+
+        def change() -> tuple[Contents, list[int]]:
+            if number not in self._held.index:
+                raise UnknownDocumentError(f"There is no document {number}.")
+            return relabeled(self._held, [number], [label]), [number]
+
+        return self._write(record, key, change)[1]
+
+    def follow(self) -> None:
+        """Take up what other processes have done to the folder: writes, folds, another model in the place of this one.
+
+        Whoever reads meanwhile gets the model as it was until the other one is whole.
+        """
+        if not self._is_current():
+            with alone(self._folder):  # a fold that is about to end has nothing new in it
+                if not self._is_current():
+                    self._load()
 
     def fold(self) -> int:
-        """Save the model with the writes of its journal, where there are any, and close.
+        """Save the model with the writes to it, where there are any, while others go on reading and writing.
 
         Returns
         -------
         int
-            The number of writes.
+            The number of writes that the model's own files hold now, and did not before.
 
         Raises
         ------
         ValueError
-            If the model has been replaced meanwhile, then the journal stays; or for a worker.
+            If the model is replaced meanwhile; then nothing is folded.
+        OSError
+            If it cannot be saved; then the writes stay where they are.
         """
-        if self._is_worker:
-            raise ValueError("Expected the live model that holds the lock, but this is one of its workers.")
-        with self._changing, self._opened, self._journal.locked():
-            self._follow()
-            if self.n_records:
-                about = {**self._held.about, FOLDED: self.base}
-                new = save_contents(self._folder, self._held.changed(about=about), replaces=self.base)
-                keys = [[key, digest, ids] for key, (digest, ids) in self._keys.items()]
-                Journal.create(journal_path(self._folder, new), {"base": new, "keys": keys}).close()
-                self._journal.path.unlink(missing_ok=True)
-            return self.n_records
+        with alone(self._folder):
+            if not self._is_current():
+                self._load()
+            with self._changing:
+                held, head, last = self._held, self._head, self._last
+                keys = tuple((key, digest, ids) for key, (digest, ids) in self._keys.items())
+            if last.number == head.number:
+                return 0
+            noting = with_note(held, Noted(head.store, last.number))
+            name = save_contents(self._folder, noting, replaces=head.base)
+            new = Head(head.store, name, last.number, last.hash, head.base, keys)
+            with self._changing, self._writes.transaction():
+                self._writes.begin(new)
+                self._head = new
+            self._writes.truncate()
+            return last.number - head.number
 
     def close(self) -> None:
-        """Close the journal and give the lock back; who comes to write after that gets an OSError."""
+        """Close the file of writes; who comes to write after that gets an OSError."""
         with self._changing:
-            self._opened.close()
+            self._writes.close()
 
-    def _write(self, record: Record, held: Contents) -> None:
-        """Append a record, then show what it changed."""
-        end = self._journal.append(record)
-        self.n_records += 1
-        self._remember(record)
-        self._held, self._read_to = held, end  # in this order: who reads meanwhile compares the second with the file
+    def _write(
+        self, record: Record, key: str | None, change: Callable[[], tuple[Contents, list[int]]]
+    ) -> tuple[list[int], bool]:
+        """Append a record to the writes, unless its key is known, then show what it changed."""
+        digest = hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
+        while True:
+            with self._changing:
+                with self._writes.transaction():
+                    if self._catch_up() and data_name(self._folder) == self._head.base:
+                        if key is not None and key in self._keys:
+                            earlier, ids = self._keys[key]
+                            if earlier != digest:
+                                raise KeyUsedError("This key was used before, for another request. Take a new one.")
+                            return ids, True
+                        held, ids = change()
+                        written = {**record, "ids": ids, "key": key, "digest": digest}
+                        row = self._writes.append(written, self._last.number, self._last.hash)
+                    else:
+                        row = None
+                if row is not None:
+                    self._held = held
+                    self._remember([row])
+                    return ids, False
+            self.follow()
 
-    def _follow(self) -> None:
-        """Apply what the journal holds beyond what is known, once it is on the disk; cut off what a crash left."""
-        records, end = self._journal.read(self._read_to)
-        self._journal.cut(end)
-        if records:  # who wrote them may have been killed before they were on the disk
-            self._journal.sync()
-        self._held = _with_records(self._held, records)
-        for record in records:
-            self._remember(record)
-        self._read_to = end
-        self.n_records += len(records)
+    def _is_current(self) -> bool:
+        """Apply what others have written; tell whether that is all there is to do."""
+        with self._changing, self._writes.reading():
+            return self._catch_up() and data_name(self._folder) == self._head.base
 
-    def _remember(self, record: Record) -> None:
-        """Keep the keys of writes, the latest of them."""
-        for key, digest, ids in record.get("keys", ()):
+    def _catch_up(self) -> bool:
+        """Apply the writes beyond those that are known; tell whether they follow the model that is held."""
+        head = self._writes.head()
+        if head is None or head.store != self._head.store or head.number > self._last.number:
+            return False
+        if self._head.base not in (head.base, head.before):
+            return False
+        rows = self._writes.since(self._last.number, self._last.hash)
+        self._held = with_rows(self._held, rows)
+        self._head = head
+        self._remember(rows)
+        return True
+
+    def _has_missed_writes(self) -> bool:
+        """Tell whether writes to the model that is held were folded before they were seen here."""
+        head = self._writes.head()
+        return head is not None and head.store == self._head.store and head.number > self._last.number
+
+    def _load(self) -> None:
+        """Load the model of the folder, and the writes that follow it."""
+        is_new = False
+        while not is_new:
+            name, held = load_whole(self._folder)
+            with self._changing:
+                try:
+                    with self._writes.transaction():
+                        is_new = self._adopt(name, held, writable=True)
+                except OSError as error:
+                    if error.errno not in UNWRITABLE:
+                        raise
+                    with self._writes.reading():
+                        is_new = self._adopt(name, held, writable=False)
+                    if error.errno == errno.EROFS and self.n_pending:
+                        raise ValueError(
+                            f"{self._folder} can only be read, and {self.n_pending} writes to it wait in "
+                            f"{self._writes.path.name}. Run treewass fold where the folder can be written."
+                        ) from error
+                    _LOGGER.warning("the model is served, but nothing can be written: %s", error)
+
+    def _adopt(self, name: str, held: Contents, *, writable: bool) -> bool:
+        """Take a model that was loaded, and the writes that follow it, if it is still the one in the folder."""
+        if data_name(self._folder) != name:
+            return False
+        note = noted(held)
+        self._writes.check_end(note.number)
+        before = self._writes.head()
+        rows: list[Row] = []
+        if before is None:
+            head = Head(uuid.uuid4().hex, name, note.number)
+        else:
+            head, rows, held = self._followed(before, name, held, note, writable)
+        if writable and head != before:
+            self._writes.begin(head)
+        self._held, self._head = held, head
+        self._last = Row(head.number, {}, head.chain)
+        self._keys = {key: (digest, ids) for key, digest, ids in head.keys}
+        self._remember(rows)
+        return True
+
+    def _followed(
+        self, before: Head, name: str, held: Contents, note: Noted, writable: bool
+    ) -> tuple[Head, list[Row], Contents]:
+        """Find what of the writes follows a model: return their head, them, and the model with them.
+
+        A model that was made from the one before notes which writes it holds. Another one takes the place of the
+        documents, too: then writes that wait are set aside, in a file that the log names.
+        """
+        rows = self._writes.since(before.number, before.chain)
+        if before.base == name:
+            return before, rows, with_rows(held, rows)
+        if self._writes.is_shared:
+            raise ValueError(
+                f"Expected the model that the writes in the database follow ({before.base}), but {self._folder} holds "
+                f"another one ({name}). Copy that model here, or take another database for this one."
+            )
+        n_held = note.number - before.number if note.store == before.store else -1
+        if 0 <= n_held <= len(rows):
+            folded, rest = rows[:n_held], rows[n_held:]
+            last = folded[-1] if folded else Row(before.number, {}, before.chain)
+            keys = (*before.keys, *write_keys(folded))[-_MOST_KEYS:]
+            with suppress(ValueError):  # unless the model has given ids of these writes to other documents
+                head = Head(before.store, name, last.number, last.hash, None, keys)
+                return head, rest, with_rows(held, rest)
+        if rows and not writable:
+            raise ValueError(
+                f"{self._writes.path} holds {len(rows)} writes to the model in {self._folder}, which has been replaced "
+                "since. Make the folder writable once, so that they are kept."
+            )
+        if rows:
+            keep_replaced(self._folder, rows)
+        number = rows[-1].number if rows else before.number
+        return Head(uuid.uuid4().hex, name, number), [], held
+
+    def _remember(self, rows: Sequence[Row]) -> None:
+        """Note the last write, and the latest keys."""
+        if rows:
+            self._last = rows[-1]
+        for key, digest, ids in write_keys(rows):
             self._keys[key] = (digest, ids)
-        if record.get("key") is not None:
-            self._keys[record["key"]] = (record["digest"], record["ids"])
-        while len(self._keys) > MOST_KEYS:
+        while len(self._keys) > _MOST_KEYS:
             del self._keys[next(iter(self._keys))]
 
 
-def fold_journal(folder: str | Path) -> int:
-    """Save a model with the writes of its journal, where there are any.
+def _open_writes(folder: Path, store: str | None) -> Writes:
+    """Open the writes of a model, in its folder or in a database."""
+    if store is None:
+        return Writes(folder)
+    from treewass.serve.postgres_writes import PostgresWrites
 
-    Parameters
-    ----------
-    folder : path-like
-        The model's folder.
-
-    Returns
-    -------
-    int
-        The number of writes.
-
-    Raises
-    ------
-    ValueError
-        If a service runs on the model, or it has been replaced since the writes; the journal stays.
-    """
-    return LiveModel(folder).fold()
-
-
-def _with_records(held: Contents, records: Iterable[Record]) -> Contents:
-    """Apply records: all that add at once, then all that remove, since an id is never given twice."""
-    records = list(records)
-    adding = [record for record in records if record.get("operation") == "add"]
-    if adding:
-        expected = _joined(adding, "ids")
-        held, ids = _with_added(held, adding)
-        if ids != expected:
-            raise DamagedJournalError(f"Expected ids from {expected[0]} on for documents of the journal, got {ids[0]}.")
-    removed = _joined([record for record in records if record.get("operation") == "remove"], "ids")
-    return without_documents(held, as_ids(removed)) if removed else held
-
-
-def _with_added(held: Contents, records: Sequence[Record]) -> tuple[Contents, list[int]]:
-    texts: list[str] = _joined(records, "texts")
-    labels = check_labels(_joined(records, "labels"), len(texts))
-    titles: list[str] = _joined(records, "titles")
-    held, ids = with_documents(held, texts, labels, titles if any(titles) else None)
-    return held, ids.tolist()
-
-
-def _joined(records: Sequence[Record], name: str) -> list[Any]:
-    return [value for record in records for value in record[name]]
+    return PostgresWrites(store)

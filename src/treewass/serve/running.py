@@ -9,19 +9,21 @@ import signal
 import socket
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
+from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from treewass.exceptions import EmptyDocumentWarning
-from treewass.extras import require
+from treewass.compute.extras import require
+from treewass.documents.histograms import EmptyDocumentWarning
 from treewass.serve.live_model import LiveModel
-from treewass.serve.locks import sharing
-from treewass.serve.settings import Settings
+from treewass.serve.service_settings import Settings
 
 if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
@@ -29,17 +31,37 @@ if TYPE_CHECKING:
     import uvicorn
     from uvicorn.supervisors import Multiprocess
 
-    from treewass.serve.request_log import RequestLog
+    from treewass.serve.guards import RequestLog
 
-__all__ = ["run_service"]
+__all__ = ["file_system", "run_service"]
 
 _LOGGER = logging.getLogger("treewass.serve")
 _BACKLOG = 2048
 _SHUTDOWN_SECONDS = 10
 _DESCRIPTORS = 65_536
 _CANNOT_START = 3  # with which a worker tells uvicorn that another try would fail too
+_MOUNTS = Path("/proc/self/mounts")
+_NETWORK = {
+    "nfs",
+    "nfs4",
+    "cifs",
+    "smb3",
+    "smbfs",
+    "9p",
+    "afs",
+    "ceph",
+    "glusterfs",
+    "lustre",
+    "sshfs",
+    "beegfs",
+    "gpfs",
+}
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
-_UNTIL_THE_END = ExitStack()  # what a worker holds until its process ends, however it ends
+_LOOK_SECONDS = 1.0  # between looks for another model in the folder
+_FOLD_BYTES = 64_000_000  # of writes that wait
+_FOLD_SECONDS = 3600.0
+_SWITCH_SECONDS = 0.0005  # until a thread that computes lets others in: Python's 5 ms would be felt in each answer
+_UNTIL_THE_END = ExitStack()  # what a worker holds until its process ends
 
 
 def run_service(
@@ -49,9 +71,13 @@ def run_service(
     host: str = "127.0.0.1",
     port: int = 8000,
     workers: int = 1,
+    store: str | None = None,
+    json_log: bool = False,
     announce: Callable[[str], None] | None = None,
 ) -> None:
-    """Serve a model until a signal says to stop; then fold the writes since the start into its folder.
+    """Serve a model until a signal says to stop; its writes are folded into its folder then, and once an hour.
+
+    A model that is saved to the folder meanwhile takes the place of the one that is served.
 
     Parameters
     ----------
@@ -65,47 +91,109 @@ def run_service(
         0 for any that is free.
     workers : int, default=1
         Processes. They share one mapped index, and follow each other's writes.
+    store : str, optional
+        A PostgreSQL database that takes the writes, for services on several machines, each with a copy of the model.
+        They are not folded then.
+    json_log : bool, default=False
+        Whether the log is lines of JSON.
     announce : callable, optional
         Called with the address once it listens.
 
     Raises
     ------
     ValueError
-        If there is no sound model, or another service runs on it.
+        If there is no sound model, or its writes are damaged.
     OSError
         If the address cannot be had, or a worker cannot start.
     """
-    for module in ("fastapi", "httptools", "uvicorn"):
+    for module in ("fastapi", "httptools", "prometheus_client", "uvicorn"):
         require(module, purpose="The service", extra="serve")
     path = Path(folder)
-    _prepare_process()
-    with _opened(path) as live, _listen(host, port) as listener, _restoring_signals():
-        run, stop = _prepared_server(live, path, settings, workers, listener)
+    _prepare_process(json_log)
+    kind = file_system(path, _MOUNTS.read_text(encoding="utf-8") if _MOUNTS.exists() else "")
+    if store is None and kind.removeprefix("fuse.") in _NETWORK:
+        _LOGGER.warning("%s is on a network file system (%s), where SQLite can lose writes", path, kind)
+    with ExitStack() as opened:
+        live = opened.enter_context(LiveModel(path, store))
+        if workers > 1:
+            opened.enter_context(_shared_counts())
+        listener = opened.enter_context(_listen(host, port))
+        opened.enter_context(_restoring_signals())
+        folds = store is None
+        opened.enter_context(_keeping(live, folds=folds))
+        make = partial(_worker_app, path, store, settings, json_log)
+        run, stop = _prepared_server(live, make, settings, workers, listener)
         for number in _SIGNALS:
             signal.signal(number, stop)  # uvicorn handles them later, and raises them again
         if announce is not None:
             name = f"[{host}]" if ":" in host else host
             announce(f"http://{name}:{listener.getsockname()[1]}")
         codes = run()
-        _LOGGER.info("stopped; %d writes folded into the model", live.fold())
+        if folds:
+            _fold(live)
     if _CANNOT_START in codes:
         raise OSError("A worker of the service could not start; the log says why.")
 
 
-def _opened(folder: Path) -> LiveModel:
-    """Open a model, with the writes of a service that was killed in its own files, or in its journal on a full disk."""
-    live = LiveModel(folder)
-    if live.n_records:
+def file_system(folder: Path, mounts: str) -> str:
+    """Return the kind of file system that holds a folder, by Linux's list of mounts; empty if it is not in the list."""
+    found = ("", "")
+    for line in mounts.splitlines():
+        place, kind = line.split()[1:3]
+        place = place.encode().decode("unicode_escape")
+        if folder.resolve().is_relative_to(place) and len(place) >= len(found[0]):
+            found = (place, kind)
+    return found[1]
+
+
+@contextmanager
+def _shared_counts() -> Iterator[None]:
+    """Give workers a folder for what they count, which each of them adds up."""
+    name = "PROMETHEUS_MULTIPROC_DIR"
+    with TemporaryDirectory(prefix="treewass-counts-", ignore_cleanup_errors=True) as folder:
+        os.environ[name] = folder
         try:
-            live.fold()
-        except OSError as error:
-            _LOGGER.error("%d writes stay in the journal, which could not be folded: %s", live.n_records, error)
-        live = LiveModel(folder)
-    return live
+            yield
+        finally:
+            del os.environ[name]
+
+
+@contextmanager
+def _keeping(live: LiveModel, *, folds: bool) -> Iterator[None]:
+    """Follow what others do to the model's folder, and fold from time to time, in a thread of its own."""
+    ended = threading.Event()
+
+    def keep() -> None:
+        folded = time.monotonic()
+        while not ended.wait(_LOOK_SECONDS):
+            try:
+                live.follow()
+            except (ValueError, OSError) as error:
+                _LOGGER.error("the model that is served stays as it is: %s", error)
+            waited = time.monotonic() - folded
+            if folds and live.n_pending and (live.pending_bytes > _FOLD_BYTES or waited > _FOLD_SECONDS):
+                _fold(live)
+                folded = time.monotonic()
+
+    keeper = threading.Thread(target=keep, name="keeper", daemon=True)
+    keeper.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        keeper.join()
+
+
+def _fold(live: LiveModel) -> None:
+    """Fold, or say why the writes stay where they are."""
+    try:
+        _LOGGER.info("%d writes folded into the model", live.fold())
+    except (ValueError, OSError) as error:
+        _LOGGER.error("%d writes stay in their file, as they could not be folded: %s", live.n_pending, error)
 
 
 def _prepared_server(
-    live: LiveModel, folder: Path, settings: Settings, workers: int, listener: socket.socket
+    live: LiveModel, make: Callable[[], RequestLog], settings: Settings, workers: int, listener: socket.socket
 ) -> tuple[Callable[[], list[int | None]], Callable[[int, FrameType | None], None]]:
     """Load and compile what the service needs; return what runs it, to its workers' codes, and what a signal calls."""
     import uvicorn
@@ -117,7 +205,6 @@ def _prepared_server(
     if workers == 1:
         server = uvicorn.Server(uvicorn.Config(create_app(live, settings), **_server_settings()))
         return partial(_run_alone, server, listener), server.handle_exit
-    make = partial(_worker_app, folder, live.base, settings)
     several = Multiprocess(uvicorn.Config(make, factory=True, workers=workers, **_server_settings()), [listener])
     return partial(_run_workers, several), lambda number, _: several.signal_queue.append(number)
 
@@ -143,10 +230,6 @@ def _restoring_signals() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _ignore(*_: object) -> None:
-    """Take a signal and do nothing."""
-
-
 def _listen(host: str, port: int) -> socket.socket:
     """Listen, on a socket that says it speaks TCP: otherwise asyncio leaves on what delays short answers by 40 ms."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -162,7 +245,7 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def _server_settings() -> dict[str, Any]:
-    from treewass.serve.connections import PatientProtocol
+    from treewass.serve.guards import PatientProtocol
 
     return {
         "http": PatientProtocol,
@@ -179,11 +262,19 @@ def _server_settings() -> dict[str, Any]:
     }
 
 
-def _prepare_process() -> None:
+def _prepare_process(json_log: bool) -> None:
     """Log to standard error, without warnings of texts that hold no known word; allow as many connections as can be."""
     logging.basicConfig(format="%(asctime)s %(message)s", level=logging.INFO)
-    logging.getLogger("uvicorn").setLevel(logging.WARNING)
+    if json_log:
+        from treewass.serve.measures import JsonFormatter
+
+        for handler in logging.getLogger().handlers:
+            handler.setFormatter(JsonFormatter())
+    logging.getLogger("uvicorn.error").addFilter(
+        lambda record: record.levelno > logging.INFO or "died" in str(record.msg)
+    )
     warnings.simplefilter("ignore", EmptyDocumentWarning)  # answers tell
+    sys.setswitchinterval(_SWITCH_SECONDS)
     with suppress(ImportError, ValueError, OSError):
         import resource
 
@@ -193,28 +284,26 @@ def _prepare_process() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-def _worker_app(folder: Path, base: str, settings: Settings) -> RequestLog:
+def _worker_app(folder: Path, store: str | None, settings: Settings, json_log: bool) -> RequestLog:
     """Make the application of one of several processes, which ends with the process that started it."""
     from treewass.serve.application import create_app
 
-    _prepare_process()
-    signal.signal(signal.SIGINT, _ignore)  # of a terminal: the parent passes on that it is over
-    _UNTIL_THE_END.enter_context(sharing(folder))
+    _prepare_process(json_log)
+    signal.signal(signal.SIGINT, lambda *_: None)  # of a terminal: the parent passes on that it is over
     parent = multiprocessing.parent_process()
     if parent is not None:
-        if not parent.is_alive():  # the next service may have begun: it does not wait for who shares the lock too late
-            sys.exit()
-        threading.Thread(target=_follow, args=(parent,), daemon=True).start()
+        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     try:
-        live = LiveModel(folder, base=base)
+        live = _UNTIL_THE_END.enter_context(LiveModel(folder, store))
     except (ValueError, FileNotFoundError) as error:  # after others, as too many open files, uvicorn tries again
         _LOGGER.error("a worker cannot start, the service stops: %s", error)
         sys.exit(_CANNOT_START)
+    _UNTIL_THE_END.enter_context(_keeping(live, folds=False))
     _warm_up(live)
     return create_app(live, settings)
 
 
-def _follow(parent: BaseProcess) -> None:
+def _end_with(parent: BaseProcess) -> None:
     """Stop this worker when the process that started it ends, however it ends."""
     parent.join()
     os.kill(os.getpid(), signal.SIGTERM)
@@ -222,7 +311,11 @@ def _follow(parent: BaseProcess) -> None:
 
 def _warm_up(live: LiveModel) -> None:
     """Search once, which loads the compiled loops, or compiles them on the first start after an installation."""
-    from treewass.serve.answers import search_texts
+    from treewass.model.inference import count_texts
+    from treewass.serve.responses import search_texts, similar_documents
 
     held = live.current()
-    search_texts(held, [held.counter.words[0]], 1, highlight=False)
+    import_module("numba")  # so that searches are compiled
+    word = held.counter.words[0]
+    search_texts(held, [word], 1)
+    similar_documents(count_texts(held, [word]), 1, where=None, offset=0, highlight=False)

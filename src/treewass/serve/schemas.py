@@ -1,52 +1,26 @@
-"""What requests and answers hold, as the OpenAPI description shows them."""
+"""Requests and answers, as the OpenAPI description shows them."""
 
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, Field, StrictInt, StrictStr, field_validator, model_validator
+from pydantic import BaseModel, Field, StrictFloat, StrictInt, StrictStr, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from treewass.serve.settings import MOST_CHARACTERS, MOST_HIGHLIGHTS, MOST_NEIGHBORS, MOST_TEXTS
-
-__all__ = [
-    "Added",
-    "BranchDocument",
-    "BranchView",
-    "Child",
-    "Comparison",
-    "Crossing",
-    "DocumentView",
-    "ExplainRequest",
-    "Health",
-    "Label",
-    "Metrics",
-    "ModelView",
-    "MoveView",
-    "NeighborView",
-    "NewDocumentView",
-    "NewDocuments",
-    "Piece",
-    "PredictRequest",
-    "Prediction",
-    "Predictions",
-    "Problem",
-    "Removed",
-    "RequestCount",
-    "SearchRequest",
-    "SearchResult",
-    "SearchResults",
-    "Share",
-    "Word",
-]
+from treewass.documents.texts import excerpt
+from treewass.serve.service_settings import MOST_CHARACTERS, MOST_HIGHLIGHTS, MOST_NEIGHBORS, MOST_TEXTS
 
 _WRITTEN_ID = re.compile(r"id:\d+")
 
 _LONGEST_NAME = 50  # characters of an unknown name in a message
+_LONGEST_EXCERPT = 600  # characters of a text in a list
+_MOST_BRANCH_WORDS = 8
+_FARTHEST = 10_000  # result to page to
 Number = Annotated[StrictInt, Field(ge=-(2**63), lt=2**63)]
 Label = Annotated[StrictStr, Field(max_length=1000)] | Number
 Text = Annotated[StrictStr, Field(max_length=MOST_CHARACTERS)]
+Value = StrictStr | Number | StrictFloat | None
 Texts = Annotated[list[Text], Field(min_length=1, max_length=MOST_TEXTS)]
 
 
@@ -66,27 +40,50 @@ class _Request(BaseModel):
         return values
 
 
-class SearchRequest(_Request):
-    """Texts to find the nearest documents of."""
+class _Found(_Request):
+    """What both ways to find documents take."""
 
-    texts: Texts
     k: Annotated[int, Field(ge=1, le=MOST_NEIGHBORS, description="Documents to find for each text.")] = 10
+    offset: Annotated[int, Field(ge=0, le=_FARTHEST, description="Documents to pass over: for further results.")] = 0
+    where: Annotated[
+        dict[str, Value | list[Value] | list[list[Value]]] | None,
+        Field(
+            description="Only documents with these values of `label` and of kept columns; a list of an operator "
+            '(==, !=, <, <=, >, >=) and a value compares, and of several such lists all must hold: {"label": "sports", '
+            '"year": [[">", 2020], ["<", 2024]]}.'
+        ),
+    ] = None
     highlight: Annotated[
         bool,
-        Field(
-            description="Whether to mark the words that bring each document near, in the nearest "
-            f"{MOST_HIGHLIGHTS}; with one text only."
-        ),
+        Field(description=f"Mark the words that count, in the first {MOST_HIGHLIGHTS} documents; with one text only."),
     ] = False
+
+
+class SearchRequest(_Found):
+    """Typed words to find documents by. A longer text is compared as a whole, as /api/similar does."""
+
+    texts: Texts
+
+
+class SimilarRequest(_Found):
+    """Texts, or one document that the service holds, to find the nearest documents of."""
+
+    texts: Texts | None = None
+    id: Annotated[Number | None, Field(description="The id of a document, instead of texts.")] = None
+    key: Annotated[str | None, Field(max_length=1000, description="The key of a document, instead of texts.")] = None
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> Self:
+        if [self.texts, self.id, self.key].count(None) != 2:
+            raise PydanticCustomError("one_of", "Expected either texts, or the id or the key of a document")
+        return self
 
 
 class PredictRequest(_Request):
     """Texts to classify."""
 
     texts: Texts
-    explain: Annotated[
-        bool, Field(description="Whether to tell which words and documents decided; with one text only.")
-    ] = False
+    explain: Annotated[bool, Field(description="Say which words and documents decided; with one text only.")] = False
 
 
 class ExplainRequest(_Request):
@@ -107,31 +104,39 @@ class NewDocumentView(_Request):
     """A document to add."""
 
     text: Text
-    label: Annotated[Label, Field(description="One of the labels that the model has learned.")]
+    label: Annotated[
+        Label | None, Field(description="One of the labels that the model has learned; without one, it never votes.")
+    ] = None
     title: Annotated[str, Field(max_length=1000)] = ""
+    key: Annotated[
+        str | None, Field(min_length=1, max_length=1000, description="Your own name of it, which no other has.")
+    ] = None
+    columns: Annotated[dict[str, Value], Field(description="What else to keep of it, to filter by.")] = {}
 
 
 class NewDocuments(_Request):
     """Documents to add, all of them or none."""
 
     documents: Annotated[list[NewDocumentView], Field(min_length=1, max_length=MOST_TEXTS)]
-    key: Annotated[
-        str | None,
-        Field(
-            min_length=1,
-            max_length=200,
-            description="A name of this request, such as a UUID: sent again, it adds nothing and gets the same ids.",
-        ),
-    ] = None
 
 
-class Problem(BaseModel):
+class NewLabel(_Request):
+    """Another label for a document."""
+
+    label: Annotated[Label, Field(description="One of the labels that the model has learned.")]
+
+
+class _Answer(BaseModel):
+    model_config = {"from_attributes": True}
+
+
+class Problem(_Answer):
     """What was wrong."""
 
     detail: str
 
 
-class Piece(BaseModel):
+class Piece(_Answer):
     """A part of a text."""
 
     text: str
@@ -140,69 +145,133 @@ class Piece(BaseModel):
     )
 
 
-class Word(BaseModel):
+class Word(_Answer):
     """A word and what it weighs."""
 
     word: str
     weight: float
 
 
-class Share(BaseModel):
+class Share(_Answer):
     """A label and its share, from 0 to 1."""
 
     label: str | int
     share: float
 
 
-class DocumentView(BaseModel):
+class DocumentView(_Answer):
     """A document."""
 
     id: int
-    label: str | int
+    label: Annotated[str | int | None, Field(description="None for a document that is found but never votes.")]
     title: str | None = None
     text: Annotated[str | None, Field(description="The text, where the model keeps texts.")] = None
+    key: Annotated[str | None, Field(description="The document's key, if it has one.")] = None
+    columns: Annotated[dict[str, Value], Field(description="What else is kept of it.")] = {}
 
 
-class NeighborView(DocumentView):
-    """A document near a text; its text is cut if it is long."""
+class ExcerptView(DocumentView):
+    """A document in a list; its text is on one line, and cut if it is long."""
 
-    distance: float
-    pieces: Annotated[list[Piece], Field(description="The text, with the words that bring it near.")] = []
-    words: Annotated[list[Word], Field(description="The words that bring it near, heaviest first.")] = []
-
-
-class SearchResult(BaseModel):
-    """The documents nearest to one text."""
-
-    known: Annotated[bool, Field(description="Whether the text holds a word that the model knows.")]
-    neighbors: list[NeighborView]
+    @field_validator("text")
+    @classmethod
+    def _shorten(cls, text: str | None) -> str | None:
+        return None if text is None else excerpt(text, _LONGEST_EXCERPT)
 
 
-class SearchResults(BaseModel):
+class BranchShared(_Answer):
+    """A branch of the tree that brings a document near."""
+
+    node: int
+    component: int
+    mass: Annotated[float, Field(description="The share that the document and the query both have there.")]
+    words: Annotated[list[str], Field(description="Words of the document there, heaviest first.")]
+
+
+class HitView(ExcerptView):
+    """A document that was found, by its score, larger is better, or by its distance, smaller is better."""
+
+    score: float | None = None
+    distance: float | None = None
+    words: Annotated[list[str], Field(description="Words of the query that it holds.")] = []
+    missing: Annotated[list[str], Field(description="Words of the query that it does not hold.")] = []
+    branch: BranchShared | None = None
+    pieces: Annotated[list[Piece], Field(description="The passage that tells most, with the words that count.")] = []
+
+
+class UnknownWord(_Answer):
+    """A word of the query that no document holds."""
+
+    word: str
+    suggestion: Annotated[str | None, Field(description="A word that is spelled much like it, and is held.")]
+
+
+class SearchResult(_Answer):
+    """The documents found for one text."""
+
+    ranking: Annotated[Literal["words", "distance"], Field(description="What the documents are ordered by.")]
+    known: Annotated[bool, Field(description="Whether a document holds a word of the text.")]
+    unknown: list[UnknownWord] = []
+    hits: list[HitView]
+    more: Annotated[bool, Field(description="Whether there are further ones.")] = False
+
+
+class SearchResults(_Answer):
     """An answer for each text."""
 
     results: list[SearchResult]
 
 
-class Prediction(BaseModel):
+class TypicalWordView(_Answer):
+    """A word of a text, and how common it is in two classes."""
+
+    word: str
+    mass: Annotated[float, Field(description="Its share of the text's mass, from 0 to 1.")]
+    shares: Annotated[
+        tuple[float, float], Field(description="The share of documents that hold it: of the label, of the rival.")
+    ]
+
+
+class Addend(_Answer):
+    """A part of the log-odds."""
+
+    name: str
+    log_odds: float
+    made_of: Annotated[str, Field(description="What it is made of, in words.")]
+
+
+class Prediction(_Answer):
     """The label of one text."""
 
     label: str | int
     known: Annotated[bool, Field(description="Whether the text holds a word that the model knows.")]
     probabilities: Annotated[list[Share], Field(description="Largest first.")]
     rival: Annotated[str | int | None, Field(description="The second label, which `words` compare with.")] = None
-    words: Annotated[list[Word], Field(description="Words of the text, those that speak for the label first.")] = []
+    log_odds: Annotated[
+        float | None,
+        Field(
+            description="Log of the label's probability over the rival's: the sum of the addends; None without a vote."
+        ),
+    ] = None
+    addends: Annotated[list[Addend], Field(description="What words, neighbours and the prior add to it.")] = []
+    words: Annotated[
+        list[Word], Field(description="What each word adds to the log-odds, those that speak for the label first.")
+    ] = []
+    typical: Annotated[
+        list[TypicalWordView],
+        Field(description="Where no channel counts words: those typical of the label first, of the rival last."),
+    ] = []
     pieces: list[Piece] = []
-    neighbors: Annotated[list[NeighborView], Field(description="The documents that voted.")] = []
+    neighbors: Annotated[list[HitView], Field(description="The documents that voted.")] = []
 
 
-class Predictions(BaseModel):
+class Predictions(_Answer):
     """An answer for each text."""
 
     predictions: list[Prediction]
 
 
-class MoveView(BaseModel):
+class MoveView(_Answer):
     """Mass that goes from a word of the first document to a word of the second."""
 
     source: str
@@ -211,7 +280,7 @@ class MoveView(BaseModel):
     cost: float
 
 
-class Crossing(BaseModel):
+class Crossing(_Answer):
     """A branch of the tree that one document uses more than the other."""
 
     node: int
@@ -220,8 +289,13 @@ class Crossing(BaseModel):
     masses: tuple[float, float]
     words: list[str]
 
+    @field_validator("words")
+    @classmethod
+    def _shorten(cls, words: list[str]) -> list[str]:
+        return words[:_MOST_BRANCH_WORDS]
 
-class Comparison(BaseModel):
+
+class Comparison(_Answer):
     """Why two documents are near or far."""
 
     distance: float
@@ -234,21 +308,25 @@ class Comparison(BaseModel):
     second: list[Piece]
 
 
-class Added(BaseModel):
+class Added(_Answer):
     """Documents that are on the disk."""
 
     ids: list[int]
-    known: Annotated[list[bool], Field(description="Whether each holds a known word; others are never found.")]
+    known: Annotated[
+        list[bool],
+        Field(description="Whether each has neighbors; others are found by words alone."),
+    ]
     repeated: Annotated[bool, Field(description="Whether the key was known, so that nothing was added.")]
 
 
-class Removed(BaseModel):
+class Removed(_Answer):
     """A document that is gone."""
 
     id: int
+    repeated: Annotated[bool, Field(description="Whether the key was known, so that nothing more was removed.")]
 
 
-class Child(BaseModel):
+class Child(_Answer):
     """A branch below another one."""
 
     node: int
@@ -258,13 +336,13 @@ class Child(BaseModel):
     words: list[Word]
 
 
-class BranchDocument(DocumentView):
-    """A document that uses a branch; its text is cut if it is long."""
+class BranchDocument(ExcerptView):
+    """A document that uses a branch."""
 
     mass: float
 
 
-class BranchView(BaseModel):
+class BranchView(_Answer):
     """A branch of the tree: the classes that use it, its words, the documents that use it most."""
 
     node: int
@@ -281,7 +359,7 @@ class BranchView(BaseModel):
     documents: Annotated[list[BranchDocument], Field(description="Those with most mass here; at most 20.")]
 
 
-class ModelView(BaseModel):
+class ModelView(_Answer):
     """What is served."""
 
     name: str
@@ -289,34 +367,20 @@ class ModelView(BaseModel):
     documents: int
     words: int
     classes: list[str | int]
+    class_counts: Annotated[list[int], Field(description="Documents of each class.")]
+    unlabelled: Annotated[int, Field(description="Documents without a label.")]
+    columns: Annotated[list[str], Field(description="Columns to filter by.")]
+    examples: Annotated[
+        list[str | None], Field(description="A query of each class that finds some of it, if any does.")
+    ]
+    learned: str | None
     writable: bool
-    protected: Annotated[bool, Field(description="Whether reads need the token.")]
+    protected: Annotated[bool, Field(description="Whether reads need a token.")]
     limits: dict[str, int]
 
 
-class Health(BaseModel):
+class Health(_Answer):
     """Whether the service answers."""
 
     status: str
     version: str
-
-
-class RequestCount(BaseModel):
-    """Requests of one kind."""
-
-    method: str
-    route: str
-    status: int
-    count: int
-    seconds: float
-    longest_seconds: float
-
-
-class Metrics(BaseModel):
-    """Counts of one worker since it started."""
-
-    worker: int
-    uptime_seconds: float
-    documents: int
-    journal_bytes: int
-    requests: list[RequestCount]

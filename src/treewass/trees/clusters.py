@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from treewass.trees.checks import check_points, random_stream
 from treewass.trees.tree import Tree
-from treewass.trees.vectors import check_points, random_stream
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -21,7 +21,7 @@ def cluster_tree(
     vectors: ArrayLike,
     *,
     arity: int = 5,
-    max_depth: int = 6,
+    depth: int = 6,
     random_state: int | np.random.RandomState | None = 0,
 ) -> Tree:
     """Build a tree by farthest-point clustering: the words of the tree are its points.
@@ -37,8 +37,8 @@ def cluster_tree(
         One point a word.
     arity : int, default=5
         Clusters that a cluster is divided into; fewer where it has fewer distinct points.
-    max_depth : int, default=6
-        The deepest level of the tree: that of words, so that clusters are divided on the ``max_depth - 1`` levels
+    depth : int, default=6
+        The deepest level of the tree: that of words, so that clusters are divided on the ``depth - 1`` levels
         above.
     random_state : int, RandomState instance or None, default=0
         Chooses the point that each division starts from.
@@ -65,12 +65,12 @@ def cluster_tree(
     array([ 1., 11.,  0.])
     """
     points = check_points(vectors)
-    for name, value, least in (("arity", arity, 2), ("max_depth", max_depth, 1)):
+    for name, value, least in (("arity", arity, 2), ("depth", depth, 1)):
         if not isinstance(value, int | np.integer) or value < least:
             raise ValueError(f"Expected {name} as an integer of at least {least}, got {value!r}.")
     distinct, word_points = _distinct(points)
     _, exponent = np.frexp(abs(distinct).max())  # scaled by a power of two, so that no square overflows
-    parents, nodes, lengths = _grow(np.ldexp(distinct, -exponent), arity, max_depth, random_stream(random_state))
+    parents, nodes, lengths = _grow(np.ldexp(distinct, -exponent), arity, depth, random_stream(random_state))
     return _hang_words(parents, nodes, np.ldexp(lengths, exponent), word_points)
 
 
@@ -86,7 +86,7 @@ def _distinct(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray
 
 
 def _grow(
-    points: NDArray[np.float64], arity: int, max_depth: int, random: np.random.RandomState
+    points: NDArray[np.float64], arity: int, depth: int, random: np.random.RandomState
 ) -> tuple[list[NDArray[np.intp]], NDArray[np.intp], NDArray[np.float64]]:
     """Divide distinct points level by level.
 
@@ -95,7 +95,7 @@ def _grow(
     parents, nodes = [np.array([-1])], np.zeros(len(points), dtype=np.intp)
     centres = [_means(points, np.zeros(1, dtype=np.intp))]
     active, count = np.arange(len(points)), 1
-    for _ in range(max_depth - 1):
+    for _ in range(depth - 1):
         part = _nearest_of_far(points[active], nodes[active], arity, random)
         order = np.lexsort((part, nodes[active]))
         active, part = active[order], part[order]

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from treewass.extras import require
+from treewass.compute.extras import require
 from treewass.trees.metric import TreeMetric
 from treewass.trees.tree import Tree
 
@@ -61,7 +61,7 @@ def to_newick(tree: Tree, words: Sequence[str] | None = None) -> str:
         Any tree. Internal nodes without words below them are written as leaves named ``node7``.
     words : sequence of str, length n_words, optional
         Names of the leaves; ``word0``, ``word1``, … by default. Internal nodes are named ``node0``, ``node1``, …:
-        a word of such a name is told apart by standing on a leaf.
+        a word of such a name differs from them by being a leaf.
 
     Returns
     -------

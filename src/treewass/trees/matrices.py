@@ -117,7 +117,7 @@ def subtree_matrix(tree: Tree) -> csr_array:
     -------
     csr_array of shape (n_words, n_nodes), int64
         The transpose of :math:`C = (I - D_1)^{-1} D_2` of the paper's algorithm 1, found by climbing from
-        every word: at most ``depth + 1`` ones a row.
+        every word: at most ``depth + 1`` ones per row.
 
     Examples
     --------

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treewass.compute.threads import ForkSafeLock, cached_property
 from treewass.documents.histograms import first_few
 from treewass.trees.checks import check_lengths, frozen
+from treewass.trees.layout import MetricLayout, make_layout
 from treewass.trees.matrices import subtree_matrix
 from treewass.trees.tree import Tree
 
@@ -19,10 +22,18 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from scipy.sparse import csr_array
 
-__all__ = ["TreeMetric"]
+__all__ = ["PrecisionWarning", "TreeMetric"]
 
 _NORM_BITS = 29  # norms below 2**30 units, so that the sum of two fits an int32
+_FLOAT32_BITS = 22  # norms below 2**23 units, so that float32 holds the sum of two exactly
+_MAKING_LAYOUTS = ForkSafeLock()
+_FEW_UNITS, _TOO_FEW_UNITS = 2**14, 2**10  # between words: four digits, and three, of which rounding takes two
+_WORD_SAMPLE = 45
 _SMALLEST_HEIGHT, _LARGEST_HEIGHT = 1e-290, 1e290
+
+
+class PrecisionWarning(UserWarning):
+    """Some words are so far from the others that distances between those are held in few digits."""
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -40,7 +51,9 @@ class TreeMetric:
         Mass factor of each word, one by default. A word of factor zero is unknown to the metric.
     fraction_bits : int, optional
         The embedding is held as integers, in units of ``2**-fraction_bits``. By default as many bits as let
-        every norm and distance fit a 32-bit integer.
+        every norm and distance fit a 32-bit integer. If that leaves little of the distances between words, because a
+        few paths are far longer than the others, you get a `PrecisionWarning`; if it leaves next to nothing, a
+        ValueError.
 
     Attributes
     ----------
@@ -50,7 +63,7 @@ class TreeMetric:
 
     See Also
     --------
-    treewass.search.embed : Documents as vectors whose L1 distance is this distance.
+    treewass.trees.embed : Documents as vectors whose L1 distance is this distance.
 
     Examples
     --------
@@ -77,6 +90,8 @@ class TreeMetric:
         object.__setattr__(self, "trees", components)
         object.__setattr__(self, "masses", _check_masses(masses, len(components), components[0].n_words))
         object.__setattr__(self, "fraction_bits", _check_bits(fraction_bits, self.height))
+        if fraction_bits is None:
+            _check_precision(self)
 
     @classmethod
     def average(cls, metrics: Sequence[TreeMetric]) -> TreeMetric:
@@ -99,6 +114,28 @@ class TreeMetric:
         trees = [tree.scaled(1 / len(metrics)) for metric in metrics for tree in metric.trees]
         _check_trees(trees)
         return cls(trees, np.concatenate([metric.masses for metric in metrics]))
+
+    def for_float32(self) -> TreeMetric:
+        """Return the metric with a unit so coarse that sums in float32 are exact, as databases add vectors up.
+
+        Returns
+        -------
+        TreeMetric
+            Norms are below ``2**23`` units, so every distance is a whole number that float32 holds. It is this metric
+            itself where that is so already.
+
+        Notes
+        -----
+        A distance changes by at most the number of features in either document, times the new `resolution`.
+
+        Examples
+        --------
+        >>> metric = TreeMetric(Tree([-1], word_nodes=[0, 0]))
+        >>> metric.fraction_bits, metric.for_float32().fraction_bits
+        (29, 22)
+        """
+        bits = min(self.fraction_bits, _FLOAT32_BITS - _bits_of(self.height))
+        return self if bits == self.fraction_bits else TreeMetric(self.trees, self.masses, bits)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return TreeMetric, (self.trees, self.masses, self.fraction_bits)
@@ -162,6 +199,16 @@ class TreeMetric:
         return frozen(np.ldexp(self.masses, -exponents[:, None]))
 
     @cached_property
+    def digest(self) -> str:
+        """SHA-256 of trees, masses and unit, in hexadecimal: the same for equal metrics, on every machine."""
+        found = hashlib.sha256(f"treewass metric 1 {self.fraction_bits} {self.n_components}".encode())
+        for tree in self.trees:
+            for array in (tree.parents, tree.edge_lengths, tree.word_nodes, tree.leaf_lengths):
+                found.update(_plain_bytes(array))
+        found.update(_plain_bytes(self.masses))
+        return found.hexdigest()
+
+    @cached_property
     def height(self) -> float:
         """An upper bound of an embedding's L1 norm: each tree's longest path to a known word, added up."""
         return sum(float(tree.word_root_distances[self.known_words].max(initial=0.0)) for tree in self.trees)
@@ -178,6 +225,16 @@ class TreeMetric:
             for array in (matrix.data, matrix.indices, matrix.indptr):
                 frozen(array)
         return matrices
+
+    @property
+    def layout(self) -> MetricLayout:
+        """What the compiled loops need of the metric, made on first use; they hold its addresses, so there is one."""
+        with _MAKING_LAYOUTS:
+            return self._layout
+
+    @cached_property
+    def _layout(self) -> MetricLayout:
+        return make_layout(self)
 
     def feature_names(self, words: Sequence[str] | None = None) -> NDArray[np.object_]:
         """Name the features of an embedding: ``node12`` for internal nodes, the words themselves for leaves.
@@ -221,9 +278,15 @@ class TreeMetric:
         -------
         ndarray of shape (n_documents_X, n_documents_Y)
         """
-        from treewass.search.distance_matrix import pairwise
+        from treewass.trees.pairwise_distances import pairwise
 
         return pairwise(self, X, Y, n_jobs=n_jobs)
+
+
+def _plain_bytes(array: NDArray[Any]) -> bytes:
+    """Write an array as its length and little-endian values, minus zero as zero."""
+    values = array.astype("<i8" if array.dtype.kind == "i" else "<f8") + 0
+    return values.size.to_bytes(8, "little") + values.tobytes()
 
 
 def _check_trees(trees: Tree | Sequence[Tree]) -> tuple[Tree, ...]:
@@ -278,6 +341,39 @@ def _check_bits(fraction_bits: int | None, height: float) -> int:
             f"fit a 32-bit integer and are not all rounded to zero, got {fraction_bits}."
         )
     return int(fraction_bits)
+
+
+def _check_precision(metric: TreeMetric) -> None:
+    """Warn if a quarter of all pairs of words are few units apart, and refuse if half of them are very few units apart.
+
+    The pairs are those of some words, evenly spaced.
+    """
+    lengths = np.concatenate([np.r_[tree.edge_lengths[1:], tree.leaf_lengths] for tree in metric.trees])
+    few = _FEW_UNITS * metric.resolution
+    if lengths.min(where=lengths > 0, initial=np.inf) >= few:
+        return
+    known = np.flatnonzero(metric.known_words)
+    words = known[np.linspace(0, known.size - 1, min(known.size, _WORD_SAMPLE)).astype(np.intp)]
+    one, other = (words[places] for places in np.triu_indices(words.size, 1))
+    apart = sum((tree.word_distances(one, other) for tree in metric.trees), np.zeros(one.size))
+    apart = apart[apart > 0]
+    differ = apart > metric.height * 2.0**-30
+    if 2 * differ.sum() > differ.size:  # the others are words of one place, such as a deepest cell
+        apart = apart[differ]
+    if not apart.size:
+        return
+    near, typical = np.quantile(apart, [0.25, 0.5], method="lower") / metric.resolution
+    if near >= _FEW_UNITS:
+        return
+    problem = (
+        f"Expected lengths of like size. Paths are up to {metric.height:.3g} long, so distances are held in units of "
+        f"{metric.resolution:.2g}; but a quarter of all pairs of words are at most {near:.0f} units apart, and half of "
+        f"them at most {typical:.0f}. Look for words far from all others, such as outliers among word vectors: move "
+        "them closer or leave them out."
+    )
+    if typical < _TOO_FEW_UNITS:
+        raise ValueError(problem)
+    warnings.warn(problem, PrecisionWarning, stacklevel=3)
 
 
 def _bits_of(height: float) -> int:

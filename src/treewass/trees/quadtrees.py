@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from treewass.trees.checks import check_points, random_stream
 from treewass.trees.tree import Tree
-from treewass.trees.vectors import check_points, random_stream
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -25,7 +25,7 @@ def quadtree(
     vectors: ArrayLike,
     *,
     convention: str = "backurs",
-    max_depth: int = 32,
+    depth: int = 32,
     random_state: int | np.random.RandomState | None = 0,
 ) -> Tree:
     r"""Build a quadtree over points: the words of the tree.
@@ -44,7 +44,7 @@ def quadtree(
         What lies below the first cell that holds a word alone: nothing (Backurs et al. 2020), or the cells of all
         finer levels, down to the finest one that the tree needs (Indyk & Thaper 2003), so that all words lie equally
         deep and a word alone in a cell of side s has an edge of nearly 2 s instead of s.
-    max_depth : int, default=32
+    depth : int, default=32
         Levels below the root, at most 50. Distinct points that share a cell of the last level are set apart by edges
         of half its side.
     random_state : int, RandomState instance or None, default=0
@@ -73,8 +73,8 @@ def quadtree(
     points = check_points(vectors)
     if convention not in CONVENTIONS:
         raise ValueError(f"Expected convention to be one of {', '.join(CONVENTIONS)}, got {convention!r}.")
-    if not isinstance(max_depth, int | np.integer) or not 1 <= max_depth <= _MOST_DEPTH:
-        raise ValueError(f"Expected max_depth as an integer from 1 to {_MOST_DEPTH}, got {max_depth!r}.")
+    if not isinstance(depth, int | np.integer) or not 1 <= depth <= _MOST_DEPTH:
+        raise ValueError(f"Expected depth as an integer from 1 to {_MOST_DEPTH}, got {depth!r}.")
     shift: NDArray[np.float64] = np.asarray(random_stream(random_state).uniform(size=points.shape[1]))
     low, high = points.min(axis=0), points.max(axis=0)
     extent = float((high / 2 - low / 2).max()) * 2
@@ -82,7 +82,7 @@ def quadtree(
         raise ValueError("Expected vectors whose extent fits a float64, got one that overflows. Scale them down.")
     nodes = _Nodes(len(points))
     if extent > 0:
-        _halve(nodes, points, low, shift, 2 * extent, max_depth)
+        _halve(nodes, points, low, shift, 2 * extent, depth)
     return nodes.tree(finest=convention == "indyk-thaper")
 
 
@@ -129,7 +129,7 @@ def _halve(
     low: NDArray[np.float64],
     shift: NDArray[np.float64],
     side: float,
-    max_depth: int,
+    depth: int,
 ) -> None:
     """Halve cells level by level, each time in one pass over the points that still share one."""
     active, cells = np.arange(len(points)), np.zeros(len(points), dtype=np.int64)
@@ -137,7 +137,7 @@ def _halve(
     blocks = [points[start : start + step] for start in range(0, len(points), step)]
     halves = np.concatenate([np.packbits(_scaled(block, low, side, shift) >= 0.5, axis=1) for block in blocks])
     fractions = np.empty((0, 0))
-    for level in range(1, max_depth + 1):
+    for level in range(1, depth + 1):
         kept, cells = _divide(nodes, active, cells, halves, side * 0.5**level)
         active = active[kept]
         fractions = _scaled(points[active], low, side, shift) if level == 1 else fractions[kept]
@@ -147,8 +147,8 @@ def _halve(
             return
         halves = np.packbits(fractions >= 0.5, axis=1)
     rest = np.concatenate([fractions, points[active] + 0.0], axis=1)  # adding makes the two zeros one
-    kept, cells = _divide(nodes, active, cells, rest.view(np.uint8), side * 0.5 ** (max_depth + 1))
-    _set_equal_aside(nodes, active[kept], cells, points, side * 0.5 ** (max_depth + 1))
+    kept, cells = _divide(nodes, active, cells, rest.view(np.uint8), side * 0.5 ** (depth + 1))
+    _set_equal_aside(nodes, active[kept], cells, points, side * 0.5 ** (depth + 1))
 
 
 def _scaled(

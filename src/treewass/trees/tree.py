@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treewass.compute.threads import cached_property
 from treewass.trees.checks import check_lengths, check_nodes, check_parents, frozen
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ class Tree:
     """A tree of internal nodes, with each word a leaf below one of them.
 
     Node 0 is the root and every node comes after its parent, so that the parents describe a tree
-    (theorem 1 of the paper: a strictly upper triangular adjacency matrix with one parent a column).
+    (theorem 1 of the paper: a strictly upper triangular adjacency matrix with one parent per column).
 
     Parameters
     ----------

@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
 
-from treewass.search.kernels.selection import CLASSES, drain, gather, key_bound, offer, pack, rank
+from treewass.search.kernels.selection import gather, key_bound, key_limit, merge, order
+from treewass.search.scratch import BLOCK, CLASSES
 
 ABSENT = 2**31 - 1
 
@@ -15,28 +16,23 @@ def bound_of(keys, size, k):
 
 
 @njit
-def gathered(keys, size, limit, found):
-    return gather(keys, size, limit, found)
+def gathered(keys, start, size, limit, found):
+    return gather(keys, start, size, limit, found)
 
 
 @njit
-def ranks_of(found, count):
-    return [rank(found, count, one) for one in range(count)]
+def ordered(found, count, k, ranked):
+    return order(found, count, k, ranked)
 
 
 @njit
-def nearest_of(distances, numbers, k):
-    units, ids = np.empty(k, np.int64), np.empty(k, np.int64)
-    size = 0
-    for place in range(distances.size):
-        size = offer(units, ids, size, distances[place], numbers[place])
-    drain(units, ids, size)
-    return units[:size], ids[:size]
+def merged(ranked, count, ids, norm, resolution, out_distances, out_ids, size):
+    return merge(ranked, count, ids, norm, resolution, out_distances, out_ids, size)
 
 
 @njit
-def packed(key, place):
-    return pack(key, place)
+def limit_of(bound, distances, size, norm, resolution):
+    return key_limit(bound, distances, size, norm, resolution)
 
 
 @st.composite
@@ -71,37 +67,52 @@ def test_the_bound_looks_at_the_first_keys_only():
     assert bound_of(keys, 128, 3) == -9
 
 
-@given(keys=key_arrays(), limit=st.sampled_from([-(2**31), -50, -1, 0, 1, 50, ABSENT - 1]), room=st.integers(1, 300))
-def test_gather_writes_keys_and_places_or_says_that_there_are_more(keys, limit, room):
+@given(keys=key_arrays(), limit=st.sampled_from([-(2**31), -50, -1, 0, 1, 50, ABSENT]), room=st.integers(64, 300))
+def test_gather_writes_keys_and_places_as_far_as_there_is_room(keys, limit, room):
     found = np.full(room + 1, -1, np.int64)
-    count = gathered(keys, keys.size, np.int32(limit), found[:room])
-    places = np.flatnonzero(keys <= limit)
-    expected = [(int(keys[place]) << 32) + int(place) for place in places]
-    assert count == min(len(expected), room + 1)
-    assert found[: min(count, room)].tolist() == expected[:room]
+    start, written = 0, []
+    while start < keys.size:
+        before = start
+        start, count = gathered(keys, start, keys.size, limit, found[:room])
+        assert start > before
+        assert start % BLOCK == 0
+        assert start == keys.size or count + BLOCK > room
+        written += found[:count].tolist()
+    places = np.flatnonzero(keys <= min(limit, ABSENT - 1))
+    assert written == [(int(keys[place]) << 32) + int(place) for place in places]
     assert found[room] == -1
 
 
-@given(st.lists(st.tuples(st.integers(-(2**30), 2**30), st.integers(0, 8191)), min_size=2, max_size=30))
-def test_packed_keys_sort_by_key_then_place(pairs):
-    numbers = [packed(key, place) for key, place in pairs]
-    assert [pairs[one] for one in np.argsort(numbers, kind="stable")] == sorted(pairs)
-    assert [(number >> 32, number & 0xFFFFFFFF) for number in numbers] == pairs
-
-
-@given(st.lists(st.integers(-(2**62), 2**62), min_size=1, max_size=40, unique=True))
-def test_ranks_are_places_in_the_sorted_list(numbers):
-    ranks = ranks_of(np.array(numbers, np.int64), len(numbers))
-    assert list(ranks) == [sorted(numbers).index(number) for number in numbers]
+@given(st.lists(st.integers(-(2**62), 2**62), min_size=1, max_size=40, unique=True), st.integers(1, 50))
+def test_the_smallest_numbers_come_in_order(numbers, k):
+    ranked = np.full(k + 1, -7, np.int64)
+    count = ordered(np.array(numbers, np.int64), len(numbers), k, ranked)
+    assert ranked[:count].tolist() == sorted(numbers)[:k]
+    assert ranked[k] == -7
 
 
 @given(
-    distances=st.lists(st.integers(0, 6), max_size=60),
+    distances=st.lists(st.lists(st.integers(-3, 6), min_size=1, max_size=30), max_size=5),
     k=st.integers(1, 70),
+    norm=st.integers(3, 9),
     seed=st.integers(0, 1000),
 )
-def test_a_heap_keeps_the_nearest_by_distance_then_id(distances, k, seed):
-    ids = np.random.default_rng(seed).permutation(len(distances)) - len(distances) // 2
-    units, numbers = nearest_of(np.array(distances, np.int64), ids.astype(np.int64), k)
-    expected = sorted(zip(distances, ids.tolist(), strict=True))[:k]
-    assert list(zip(units.tolist(), numbers.tolist(), strict=True)) == expected
+def test_the_nearest_of_several_lists_come_by_distance_then_id(distances, k, norm, seed):
+    random = np.random.default_rng(seed)
+    free = random.permutation(1000) - 500
+    out_distances, out_ids, size, expected = np.full(k, -1.0), np.full(k, -1), 0, []
+    for keys in distances:
+        ids, free = np.sort(free[: len(keys)]), free[len(keys) :]
+        packed = sorted((key << 32) + place for place, key in enumerate(keys))
+        size = merged(np.array(packed), len(keys), ids, norm, 0.5, out_distances, out_ids, size)
+        expected += [((key + norm) / 2, int(ids[place])) for place, key in enumerate(keys)]
+    best = sorted(expected)[:k]
+    assert size == len(best)
+    assert list(zip(out_distances[:size].tolist(), out_ids[:size].tolist(), strict=True)) == best
+
+
+def test_the_limit_is_the_bound_until_there_are_enough_documents():
+    distances = np.array([1.0, 2.5])
+    assert limit_of(np.int32(7), distances, 1, 3, 0.5) == 7
+    assert limit_of(np.int32(7), distances, 2, 3, 0.5) == 2
+    assert limit_of(np.int32(-4), distances, 2, 3, 0.5) == -4

@@ -1,36 +1,35 @@
-"""Compiled loops that find the k nearest documents.
-
-Few keys of one tile are ranked against each other; of many, or of several tiles, a heap keeps the best, ordered by
-distance, then id, the worst on top.
-"""
+"""Compiled loops that find the k nearest documents among the keys of a tile."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treewass.search.kernels.bits import first_bit, marked_at_most
-from treewass.search.kernels.compiling import inner
+from treewass.compute.compiling import inlined, inner
+from treewass.search.scratch import BLOCK
+from treewass.trees.columns import ABSENT
 
-__all__ = ["BLOCK", "CLASSES", "drain", "gather", "key_bound", "offer", "pack", "rank"]
+__all__ = ["MOST", "gather", "key_bound", "key_limit", "merge", "order"]
 
-BLOCK = 64  # documents looked at together
-CLASSES = 256  # numbers that finding a bound takes
-_NO_BOUND = np.int32(2**31 - 1)
+MOST = ABSENT - 1  # the largest key of a document
+_LARGEST = np.int32(ABSENT)
+_PLACE = np.int64(0xFFFFFFFF)
 
 
 @inner
-def key_bound(keys: NDArray[np.int32], size: int, k: int, numbers: NDArray[np.int32]) -> np.int32:
+def key_bound(keys: NDArray[np.int32], size: int, k: int, numbers: NDArray[np.int32]) -> Any:
     """Bound the k-th smallest of the first `size` keys from above, at the price of reading them once.
 
     Keys fall into classes by their place; the k-th smallest of the classes' minima is the bound. Without a bound for
     large k. `numbers` has room for CLASSES.
     """
     if k > 64:
-        return _NO_BOUND
+        return _LARGEST
     n_classes = 64 if k <= 32 else 128
     minima, ranks = numbers[:n_classes], numbers[128 : 128 + n_classes]
-    minima[:] = _NO_BOUND
+    minima[:] = _LARGEST
     for start in range(0, size - n_classes + 1, n_classes):
         block = keys[start : start + n_classes]
         for place in range(n_classes):
@@ -40,86 +39,72 @@ def key_bound(keys: NDArray[np.int32], size: int, k: int, numbers: NDArray[np.in
         key = minima[other]
         for one in range(n_classes):
             ranks[one] += np.int32(key <= minima[one])
-    bound = _NO_BOUND
+    bound = _LARGEST
     for one in range(n_classes):
-        bound = min(bound, minima[one] if ranks[one] >= k else _NO_BOUND)
+        bound = min(bound, minima[one] if ranks[one] >= k else _LARGEST)
     return bound
 
 
+@inlined
+def key_limit(bound: Any, distances: Any, size: Any, norm: Any, resolution: Any) -> Any:
+    """Return the largest key that may be among the nearest: a tile's bound, or that of the k-th nearest so far."""
+    if size < distances.size:
+        return np.int64(bound)
+    return min(np.int64(bound), np.int64(distances[size - 1] / resolution) - norm)
+
+
 @inner
-def gather(keys: NDArray[np.int32], size: int, limit: np.int32, found: NDArray[np.int64]) -> int:
+def gather(keys: NDArray[np.int32], start: int, size: int, limit: int, found: NDArray[np.int64]) -> Any:
     """Write the keys of at most `limit` and their places, packed into one number each that sorts alike.
 
-    Returns how many there are, or one more than `found` has room for if there are more.
+    Begins at a place and stops where `found` has no room for another block. Returns where to go on, and how many
+    there are.
     """
-    count = 0
-    for start in range(0, size, BLOCK):
-        near = marked_at_most(keys.ctypes.data + 4 * start, limit)
-        while near != np.uint64(0):
-            if count == found.size:
-                return count + 1
-            place = start + np.int64(first_bit(near))
-            found[count] = pack(keys[place], place)
-            count += 1
-            near &= near - np.uint64(1)
-    return count
+    count, most = 0, np.int32(min(limit, MOST))
+    while start < size and count + BLOCK <= found.size:
+        block = keys[start : start + BLOCK]
+        n_near = np.int32(0)
+        for place in range(BLOCK):
+            n_near += np.int32(block[place] <= most)
+        if n_near:
+            for place in range(BLOCK):
+                found[count] = (np.int64(block[place]) << 32) | (start + place)
+                count += block[place] <= most
+        start += BLOCK
+    return start, count
 
 
 @inner
-def pack(key: int, place: int) -> np.int64:
-    """Pack a key and a place into a number that sorts by key, then by place."""
-    return (np.int64(key) << np.int64(32)) | np.int64(place)
+def order(found: NDArray[np.int64], count: int, k: int, ranked: NDArray[np.int64]) -> Any:
+    """Write the k smallest packed keys in ascending order; return how many there are."""
+    for one in range(count):
+        before, packed = 0, found[one]
+        for other in range(count):
+            before += found[other] < packed
+        if before < k:
+            ranked[before] = packed
+    return min(count, k)
 
 
 @inner
-def rank(found: NDArray[np.int64], count: int, one: int) -> int:
-    """Count the packed keys that sort before one of them."""
-    before, packed = 0, found[one]
-    for other in range(count):
-        before += found[other] < packed
-    return before
+def merge(
+    ranked: Any, count: Any, ids: Any, norm: Any, resolution: Any, out_distances: Any, out_ids: Any, size: Any
+) -> Any:
+    """Merge documents in order, packed with their places, into the nearest so far; return how many there are now.
 
-
-@inner
-def offer(units: NDArray[np.int64], ids: NDArray[np.int64], size: int, distance: int, number: int) -> int:
-    """Offer a document to a heap that holds `size` of at most `units.size`; return how many it holds now."""
-    if size < units.size:
-        place = size
-        while place > 0:
-            above = (place - 1) >> 1
-            if units[above] > distance or (units[above] == distance and ids[above] > number):
-                break
-            units[place], ids[place] = units[above], ids[above]
-            place = above
-        units[place], ids[place] = distance, number
-        return size + 1
-    if units[0] > distance or (units[0] == distance and ids[0] > number):
-        _sink(units, ids, size, distance, number)
-    return size
-
-
-@inner
-def _sink(units: NDArray[np.int64], ids: NDArray[np.int64], size: int, distance: int, number: int) -> None:
-    """Replace the top of a heap by a document and let it sink to its place."""
-    place = 0
-    while True:
-        below = 2 * place + 1
-        if below >= size:
-            break
-        right = below + 1
-        if right < size and (units[right] > units[below] or (units[right] == units[below] and ids[right] > ids[below])):
-            below = right
-        if units[below] < distance or (units[below] == distance and ids[below] < number):
-            break
-        units[place], ids[place] = units[below], ids[below]
-        place = below
-    units[place], ids[place] = distance, number
-
-
-@inner
-def drain(units: NDArray[np.int64], ids: NDArray[np.int64], size: int) -> None:
-    """Turn a heap into a list in ascending order, in place."""
-    for last in range(size - 1, 0, -1):
-        distance, number = units[last], ids[last]
-        units[last], ids[last] = units[0], ids[0]
-        _sink(units, ids, last, distance, number)
+    Equal distances come in the order of ids.
+    """
+    k, old, new = out_ids.size, size - 1, count - 1
+    while new >= 0:
+        target = old + new + 1
+        distance = ((ranked[new] >> 32) + norm) * resolution
+        number = ids[ranked[new] & _PLACE]
+        if old >= 0 and (out_distances[old] > distance or (out_distances[old] == distance and out_ids[old] > number)):
+            if target < k:
+                out_distances[target], out_ids[target] = out_distances[old], out_ids[old]
+            old -= 1
+        else:
+            if target < k:
+                out_distances[target], out_ids[target] = distance, number
+            new -= 1
+    return min(k, size + count)

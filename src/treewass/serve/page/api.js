@@ -7,6 +7,8 @@ export function useToken(value) {
   sessionStorage.setItem("treewass-token", value);
 }
 
+export const hasToken = () => token !== "";
+
 export class ServiceError extends Error {
   constructor(status, message) {
     super(message);
@@ -14,10 +16,15 @@ export class ServiceError extends Error {
   }
 }
 
-export async function ask(path, body, signal) {
+export function ask(path, body, signal) {
+  return send(body ? "POST" : "GET", path, body, { signal });
+}
+
+async function send(method, path, body, { signal, key }) {
   const headers = body ? { "Content-Type": "application/json" } : {};
   if (token) headers.Authorization = `Bearer ${token}`;
-  const request = { method: body ? "POST" : "GET", headers, signal };
+  if (key) headers["Idempotency-Key"] = key;
+  const request = { method, headers, signal };
   if (body) request.body = JSON.stringify(body);
   let response;
   try {
@@ -31,6 +38,17 @@ export async function ask(path, body, signal) {
     return {};
   });
   if (!response.ok) throw new ServiceError(response.status, answer.detail || `The service answered ${response.status}.`);
+  return answer;
+}
+
+const keys = new Map(); // of writes that have no answer yet
+
+// Change documents. A write that failed is asked for again under its key, so that nothing is done twice.
+export async function write(method, path, body) {
+  const name = `${method} ${path} ${JSON.stringify(body)}`;
+  if (!keys.has(name)) keys.set(name, Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join("-"));
+  const answer = await send(method, path, body, { key: keys.get(name) });
+  keys.delete(name);
   return answer;
 }
 

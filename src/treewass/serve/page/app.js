@@ -4,17 +4,20 @@ import { ask, stop, useToken } from "./api.js";
 import { openClassify, startClassify } from "./classify.js";
 import { openCompare, startCompare } from "./compare.js";
 import { find, knowLabels } from "./dom.js";
-import { openSearch, startSearch } from "./search.js";
+import { knowWritable, openAdd, startAdd } from "./edit.js";
+import { knowModel, openSearch, openSimilar, startSearch } from "./search.js";
 import { openTree } from "./tree.js";
 
-const views = { search: openSearch, compare: openCompare, tree: openTree, classify: openClassify };
+const views = { search: openSearch, similar: openSimilar, compare: openCompare, tree: openTree, classify: openClassify, add: openAdd };
+
+export function demandToken() {
+  find("token-form").hidden = false;
+  find("token").focus();
+}
 
 export function report(error) {
   if (error && error.name === "AbortError") return;
-  if (error && error.status === 401) {
-    find("token-form").hidden = false;
-    find("token").focus();
-  }
+  if (error && error.status === 401) demandToken();
   find("problem").textContent = error ? error.message : "";
   find("problem").hidden = !error;
 }
@@ -35,11 +38,13 @@ function show() {
   stop();
   const [, name, ...rest] = location.hash.split("/");
   const current = Object.hasOwn(views, name) ? name : "search";
-  for (const view of Object.keys(views)) find(`view-${view}`).hidden = view !== current;
+  const section = current === "similar" ? "search" : current;
+  for (const view of document.querySelectorAll("main > section")) view.hidden = view.id !== `view-${section}`;
   for (const link of document.querySelectorAll("header nav a")) {
-    if (link.getAttribute("href") === `#/${current}`) link.setAttribute("aria-current", "page");
+    if (link.getAttribute("href") === `#/${section}`) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
+  find("token-form").hidden = true;
   report(null);
   attempt(() => views[current](...rest.map(decodeURIComponent)));
 }
@@ -51,14 +56,19 @@ function switchTheme() {
   localStorage.setItem("treewass-theme", root.dataset.theme);
 }
 
-async function start() {
-  const model = await attempt(() => ask("model"));
-  if (!model) return;
-  find("token-form").hidden = true;
+// Learn what is served, at first and after each write.
+export async function learnModel() {
+  const model = await ask("model");
   find("model-name").textContent = `${model.name} · ${model.documents.toLocaleString("en")} documents`;
   document.title = `${model.name} · treewass`;
   knowLabels(model.classes);
-  show();
+  knowWritable(model);
+  knowModel(model);
+  return model;
+}
+
+async function start() {
+  if (await attempt(learnModel)) show();
 }
 
 find("theme").addEventListener("click", switchTheme);
@@ -71,4 +81,5 @@ window.addEventListener("hashchange", show);
 startSearch();
 startCompare();
 startClassify();
+startAdd();
 start();

@@ -2,9 +2,10 @@
 
 import { askLatest } from "./api.js";
 import { attempt, report } from "./app.js";
-import { badge, compareLink, find, heading, make, marked, shares } from "./dom.js";
+import { badge, compareLink, find, heading, make, marked, percent, shares } from "./dom.js";
 
 const LONGEST = 200_000; // characters, as the service takes
+const SHOWN = 14; // words
 
 export function startClassify() {
   find("classify-form").addEventListener("submit", (event) => {
@@ -68,23 +69,44 @@ async function classify() {
   const unknown = make("p", { className: "hint" }, "No word of it is known to the model: these are the shares of the classes.");
   find("prediction").replaceChildren(
     make("p", { className: "figure" }, badge(found.label), found.known ? "" : unknown),
-    make("div", { className: "two" }, make("section", { className: "card" }, make("h2", {}, "Probabilities"), shares(found.probabilities.slice(0, 12))), words(found)),
-    make("section", { className: "card" }, make("h2", {}, "The text"), marked(found.pieces, "")),
+    make("div", { className: "two" }, make("section", { className: "card" }, make("h2", {}, "Probabilities"), shares(found.probabilities.slice(0, 12))), reasons(found)),
+    make("div", { className: "two" }, make("section", { className: "card" }, make("h2", {}, "The text"), marked(found.pieces, "")), words(found)),
     neighbors(text, found),
   );
 }
 
-function words(found) {
-  const section = make("section", { className: "card" }, make("h2", {}, found.rival === null ? "Words" : `Words for ${found.label} and against ${found.rival}`));
-  const strongest = Math.max(...found.words.map((word) => Math.abs(word.weight)), 1e-12);
-  const list = make("ul", { className: "signed" });
-  const ordered = [...found.words].sort((one, other) => Math.abs(other.weight) - Math.abs(one.weight)).slice(0, 14);
-  for (const word of ordered) {
-    const share = `${(100 * Math.abs(word.weight)) / strongest}%`;
-    list.append(make("li", { className: word.weight >= 0 ? "near" : "far", style: { "--share": share } }, make("span", {}, word.word), make("span", { className: "number" }, `${word.weight >= 0 ? "+" : "−"}${Math.abs(word.weight).toFixed(3)}`)));
+const signed = (value) => `${value >= 0 ? "+" : "−"}${Math.abs(value).toFixed(2)}`;
+
+// What adds up to the log-odds of the label against the next one.
+function reasons(found) {
+  const section = make("section", { className: "card" }, make("h2", {}, found.rival === null ? "Reasons" : `Why ${found.label} and not ${found.rival}`));
+  if (found.log_odds === null) {
+    if (found.rival !== null) section.append(make("p", { className: "hint" }, `No neighbour votes for ${found.rival}, the next label.`));
+    return section;
   }
-  section.append(list);
+  const row = (name, value, text) => make("tr", {}, make("th", { scope: "row" }, name), make("td", { className: "number" }, signed(value)), make("td", {}, text));
+  const rows = found.addends.map((part) => row(part.name, part.log_odds, part.name === "words" ? "" : part.made_of));
+  const head = make("tr", {}, make("th", {}), make("th", { className: "number" }, "log-odds"), make("th", {}));
+  const odds = Math.exp(Math.min(Math.abs(found.log_odds), 700));
+  const total = row("together", found.log_odds, `odds of ${odds.toLocaleString("en", { maximumSignificantDigits: 3 })} to 1`);
+  section.append(make("table", { className: "reasons" }, make("thead", {}, head), make("tbody", {}, ...rows), make("tfoot", {}, total)));
   return section;
+}
+
+function words(found) {
+  const counted = found.words.map((word) => [word.word, word.weight, signed(word.weight)]);
+  const typical = found.typical.map((word) => [word.word, word.mass * (word.shares[0] - word.shares[1]), `${percent(word.shares[0])} | ${percent(word.shares[1])}`]);
+  const all = [...counted, ...typical].sort((one, other) => Math.abs(other[1]) - Math.abs(one[1]));
+  if (!all.length) return null;
+  const shown = all.slice(0, SHOWN);
+  const strongest = Math.abs(shown[0][1]) || 1e-12;
+  const rest = all.slice(SHOWN);
+  const unit = counted.length ? "What each adds to the log-odds; pairs are words that follow each other." : `The share of documents that hold each: of ${found.label} | of ${found.rival}.`;
+  const others = counted.length && rest.length ? `${rest.length} others add ${signed(rest.reduce((sum, word) => sum + word[1], 0))}.` : "";
+  const items = shown.map(([word, weight, figure]) =>
+    make("li", { className: weight >= 0 ? "near" : "far", style: { "--share": `${(100 * Math.abs(weight)) / strongest}%` } }, make("span", {}, word), make("span", { className: "number" }, figure)),
+  );
+  return make("section", { className: "card" }, make("h2", {}, `Words for ${found.label} and against ${found.rival}`), make("p", { className: "hint" }, unit), make("ul", { className: "signed" }, ...items), make("p", { className: "hint" }, others));
 }
 
 function neighbors(text, found) {

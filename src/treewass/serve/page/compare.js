@@ -46,13 +46,13 @@ async function compare() {
       "p",
       { className: "figure" },
       make("strong", { className: "number" }, found.distance.toFixed(4)),
-      ` is their distance; ${percent(found.shared_mass)} of the mass is shared.`,
+      ` is their distance (0: the same words in the same shares); they share ${percent(found.shared_mass)} of the mass.`,
     ),
+    stays(found.shared),
     make("div", { className: "two" }, card("First", found.first), card("Second", found.second)),
     make("p", { className: "legend" }, make("mark", { className: "near", style: { "--weight": "0.6" } }, "shared"), " ", make("mark", { className: "far", style: { "--weight": "0.6" } }, "has to move")),
-    stays(found.shared),
     moves(found),
-    branches(found.branches),
+    branches(found),
   );
 }
 
@@ -63,7 +63,7 @@ function card(name, pieces) {
 function stays(shared) {
   if (!shared.length) return note("They share no word.");
   const words = shared.map((move) => make("span", { className: "chip" }, move.source, make("small", {}, percent(move.mass))));
-  return make("section", {}, make("h2", {}, "What stays"), make("p", { className: "chips" }, ...words));
+  return make("section", {}, make("h2", {}, "Shared, of the mass"), make("p", { className: "chips" }, ...words));
 }
 
 function moves(found) {
@@ -77,25 +77,30 @@ function moves(found) {
       make("td", { className: "arrow" }, "→"),
       make("td", {}, move.target),
       make("td", { className: "number" }, percent(move.mass)),
-      make("td", { className: "number bar", style: { "--share": `${(100 * move.cost) / costliest}%` } }, move.cost.toFixed(4)),
+      make("td", { className: "number" }, move.cost.toFixed(4)),
+      make("td", { className: "number bar", style: { "--share": `${(100 * move.cost) / costliest}%` } }, percent(move.cost / found.distance)),
     ),
   );
-  const more = found.n_moves > SHOWN ? make("p", { className: "hint" }, `and ${found.n_moves - SHOWN} cheaper moves.`) : null;
-  const head = make("tr", {}, make("th", {}, "from"), make("th", {}), make("th", {}, "to"), make("th", { className: "number" }, "mass"), make("th", { className: "number" }, "cost"));
-  return make("section", {}, make("h2", {}, "What moves"), make("div", { className: "scroll" }, make("table", { className: "moves" }, make("thead", {}, head), make("tbody", {}, ...rows))), ...(more ? [more] : []));
+  const shown = `${found.n_moves > SHOWN ? `The ${SHOWN} costliest of ${found.n_moves} moves` : "All moves"}: ${ofDistance(found.moves.slice(0, SHOWN), found)}.`;
+  const head = make("tr", {}, make("th", {}, "from"), make("th", {}), make("th", {}, "to"), make("th", { className: "number" }, "moved mass"), make("th", { className: "number" }, "adds to the distance"), make("th", { className: "number" }, "of the distance"));
+  return make("section", {}, make("h2", {}, "What differs"), note(shown), make("div", { className: "scroll" }, make("table", { className: "moves" }, make("thead", {}, head), make("tbody", {}, ...rows))));
 }
 
-function branches(crossed) {
-  if (!crossed.length) return note("");
-  const rows = crossed.map((branch) =>
+function branches(found) {
+  if (!found.branches.length) return note("");
+  const rows = found.branches.map((branch) =>
     make(
       "li",
       {},
       make("a", { href: `#/tree/${branch.node}/${branch.component}` }, `Branch ${branch.node}`),
-      `: ${branch.words.join(", ")} — ${percent(branch.masses[0])} against ${percent(branch.masses[1])}, costs ${branch.cost.toFixed(4)}`,
+      `: ${branch.words.join(", ")} — ${percent(branch.masses[0])} of the mass against ${percent(branch.masses[1])}; ${ofDistance([branch], found)}`,
     ),
   );
-  return make("section", {}, make("h2", {}, "Branches that one uses more"), make("ul", {}, ...rows));
+  return make("section", {}, make("h2", {}, "The same by branches that one uses more"), note(`Those listed: ${ofDistance(found.branches, found)}.`), make("ul", {}, ...rows));
+}
+
+function ofDistance(parts, found) {
+  return `${percent(parts.reduce((sum, part) => sum + part.cost, 0) / (found.distance || 1))} of the distance`;
 }
 
 function note(sentence) {

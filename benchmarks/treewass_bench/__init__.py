@@ -1,0 +1,1 @@
+"""Benchmarks of treewass: each measure is a command, its figures are rows."""

@@ -1,0 +1,53 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from treewass.documents import make_documents
+from treewass.model.methods import METHODS as OWN_METHODS
+from treewass_bench.methods import METHODS, RIVALS, SentenceNeighbors
+from treewass_bench.rows import RowFiles
+
+ROWS = Path(__file__).resolve().parents[2] / "rows"
+
+
+def test_rivals_stand_beside_the_methods_of_the_library():
+    assert METHODS == OWN_METHODS | RIVALS
+    assert not OWN_METHODS.keys() & RIVALS.keys()
+
+
+@pytest.mark.parametrize(
+    "name", ["svm", "svm-pairs", "logistic", "model", pytest.param("minilm", marks=pytest.mark.slow)]
+)  # loads a network
+def test_rivals_can_be_fitted(name):
+    counts, labels = make_documents(60, n_words=40, words_per_document=8, random_state=0)
+    documents = [f"word {row.argmax()}" for row in counts.toarray()] if "texts" in str(METHODS[name].needs) else counts
+    model = METHODS[name].make().fit(documents, labels)
+    assert model.predict(documents).shape == (60,)
+    assert set(model.classes_) == set(labels)
+
+
+def test_stored_rows_are_of_methods_as_they_are():
+    """So that a stored row can be measured again, and is not measured twice."""
+    rows = RowFiles(ROWS).rows("accuracy")
+    assert rows
+    for row in rows:
+        method = METHODS[row.case["method"]]
+        assert (row.case["vote"], row.case["configuration"]) == (method.vote, method.configuration)
+
+
+class Letters:
+    """Counts letters: an embedding that needs no network."""
+
+    def encode(self, texts, **_):
+        found = np.array([[text.count(letter) for letter in "abc"] for text in texts], dtype=np.float32)
+        return found / np.linalg.norm(found, axis=1, keepdims=True)
+
+
+def test_the_nearest_by_cosine_vote():
+    model = SentenceNeighbors(n_neighbors=1, encoder=Letters()).fit(["aaab", "bbc", "abcc"], np.array(["x", "y", "z"]))
+    assert model.predict(["aab", "ccc"]).tolist() == ["x", "z"]
+    distances, rows = model.kneighbors(["aaab"], 3)
+    assert rows.tolist() == [[0, 2, 1]]
+    assert np.isclose(distances[0, 0], 0, atol=1e-6)
+    assert model.predict_proba(["bbbc"]).tolist() == [[0, 1, 0]]

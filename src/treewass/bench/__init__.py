@@ -1,1 +1,0 @@
-"""Benchmarks: each measure is a command, its figures are rows."""

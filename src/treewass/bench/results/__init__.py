@@ -1,1 +1,0 @@
-"""Tables and figures of the benchmarks, made from rows alone."""

@@ -1,0 +1,110 @@
+"""The command ``treewass``: its sub-commands, and how errors and warnings are shown."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+from treewass import __version__
+from treewass.cli.demo import demo_command
+from treewass.cli.explain import explain_command
+from treewass.cli.export import export_command
+from treewass.cli.fit import fit_command
+from treewass.cli.fold import backup_command, fold_command
+from treewass.cli.predict import predict_command
+from treewass.cli.report import report_command
+from treewass.cli.search import search_command, similar_command
+from treewass.cli.serve import serve_command
+from treewass.documents.arguments import as_options
+
+__all__ = ["Commands", "app", "main", "run"]
+
+
+class _OptionCommand(TyperCommand):
+    """A command that runs where messages know its options."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        options = {
+            str(parameter.name): max(parameter.opts, key=len)
+            for parameter in self.params
+            if parameter.param_type_name == "option"
+        }
+        with as_options(options):
+            return super().invoke(ctx)
+
+
+class Commands(typer.Typer):
+    """An application of typer; the errors of its commands name options, such as ``--format`` for ``format``."""
+
+    def command(self, name: str | None = None, **settings: Any) -> Callable[..., Any]:
+        """Register a command; parameters as in typer."""
+        return super().command(name, cls=_OptionCommand, **settings)
+
+
+app = Commands(
+    name="treewass",
+    help="Learn a tree over words; compare, search, classify and explain documents with its Wasserstein distance.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for name, command in (
+    ("demo", demo_command),
+    ("fit", fit_command),
+    ("predict", predict_command),
+    ("search", search_command),
+    ("similar", similar_command),
+    ("explain", explain_command),
+    ("report", report_command),
+    ("serve", serve_command),
+    ("fold", fold_command),
+    ("backup", backup_command),
+    ("export", export_command),
+):
+    app.command(name)(command)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"treewass {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show where an error comes from.")] = False,
+) -> None:
+    """Learn a tree over words; compare, search, classify and explain documents with its Wasserstein distance."""
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    typer.echo(f"treewass: warning: {message}", err=True)
+
+
+def run(commands: Callable[[], object]) -> None:
+    """Run a command line: 0 for success, 1 for an error, which is one sentence, 2 for wrong usage."""
+    warnings.showwarning = _show_warning
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a terminal without Unicode shows question marks, no traceback
+    try:
+        commands()
+    except (ValueError, TypeError, ImportError, OSError) as error:
+        if "--debug" in sys.argv[1:]:
+            raise
+        typer.echo(f"treewass: {error}", err=True)
+        sys.exit(1)
+
+
+def main() -> None:
+    """Run ``treewass``."""
+    run(app)

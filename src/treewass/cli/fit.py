@@ -1,0 +1,177 @@
+"""``treewass fit``: from labelled texts to a model, with its error compared to that of simpler methods."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from treewass.cli.shared import (
+    AsJson,
+    DataFile,
+    DataFormat,
+    Encoding,
+    LabelColumn,
+    TextColumn,
+    print_json,
+    read_data,
+    terminal,
+)
+from treewass.compute.progress import waiting
+
+if TYPE_CHECKING:
+    from treewass.documents.corpus import Corpus
+    from treewass.model.document_model import DocumentModel
+    from treewass.model.evaluation import Evaluation
+
+__all__ = ["fit_command", "fit_corpus"]
+
+
+def _known_metric(name: str) -> str:
+    from treewass.classify.metrics import METRICS
+
+    if name not in METRICS:
+        raise typer.BadParameter(f"expected one of {', '.join(METRICS)}, got {name!r}.")
+    return name
+
+
+def fit_command(
+    data: DataFile,
+    output: Annotated[str, typer.Option("--output", "-o", metavar="MODEL", help="Folder to write the model to.")],
+    text: TextColumn = "text",
+    label: LabelColumn = "label",
+    key: Annotated[str | None, typer.Option("--id", help="Column of your own names of the documents.")] = None,
+    keep: Annotated[
+        list[str] | None, typer.Option("--keep", help="Column to keep, to show and to filter by. May be repeated.")
+    ] = None,
+    format: DataFormat = None,
+    encoding: Encoding = "utf-8",
+    metric: Annotated[
+        str,
+        typer.Option(
+            callback=_known_metric,
+            help="The distance: profile learns a tree; stw too, as the paper does, slower; bow and tfidf learn none.",
+        ),
+    ] = "profile",
+    vectors: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE|minilm",
+            help="Word vectors, for few labels: a file, or minilm for those of a packaged network (extra vectors).",
+        ),
+    ] = None,
+    test_size: Annotated[
+        float, typer.Option(min=0.0, max=0.9, help="Share of the documents to measure the error on; 0 measures none.")
+    ] = 0.3,
+    neighbors: Annotated[int, typer.Option(min=1, help="Neighbours that vote.")] = 19,
+    keep_texts: Annotated[bool, typer.Option("--keep-texts/--no-texts", help="Store the texts in the model.")] = True,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the split and of the learner.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Learn a model from labelled texts, and say how good it is.
+
+    A share of the documents is held out to measure the error, together with that of TF-IDF neighbours and of a linear
+    SVM. Then the model is learned again from all of them. If the data has a column `split` with train and test, the
+    error is measured on the test documents, and they are never learned from.
+    """
+    from treewass.model.document_model import DocumentModel
+    from treewass.model.model_folder import check_target, holds_model
+
+    target = Path(output).expanduser()
+    check_target(target)  # before an hour of learning, not after
+    if holds_model(target):
+        typer.echo(f"The model in {target} will be replaced.", err=True)
+    corpus = read_data(data, text=text, label=label, format=format, encoding=encoding, key=key, columns=keep or ())
+    model = DocumentModel(
+        metric=metric,
+        word_vectors=vectors if vectors in (None, "minilm") else str(Path(vectors).expanduser()),
+        n_neighbors=neighbors,
+        keep_texts=keep_texts,
+        random_state=seed,
+        verbose=sys.stderr.isatty(),
+    )
+    evaluation, seconds = fit_corpus(model, corpus, test_size, seed)
+    model.save(target)
+    if as_json:
+        print_json(_summary(model, str(target), evaluation, seconds))
+    else:
+        _show(model, output, evaluation, seconds)
+
+
+def fit_corpus(model: DocumentModel, corpus: Corpus, test_size: float, seed: int) -> tuple[Evaluation | None, float]:
+    """Fit a model on a corpus, and measure it on held-out documents; return the figures and the last fit's seconds.
+
+    If the corpus has a split of its own, the model never learns from its test documents. Otherwise a share of the
+    documents is held out; 0 holds none out.
+    """
+    from treewass.model.evaluation import fit_and_evaluate
+
+    about = {"name": corpus.name, "data": f"{corpus.name}, {len(corpus)} documents"}
+    marked = [row for row, part in enumerate(corpus.parts or ()) if part == "test"] or None
+    if marked:
+        about["protocol"] = (
+            "The held-out documents are those that the data marks as test; the model was never learned from them."
+        )
+    return fit_and_evaluate(
+        model,
+        corpus.texts,
+        corpus.labels or (),
+        titles=corpus.titles,
+        keys=corpus.keys,
+        columns=corpus.columns,
+        test_size=test_size,
+        test_rows=marked,
+        refit=marked is None,
+        random_state=seed,
+        about=about,
+        measuring=lambda: waiting("measuring on held-out documents, with other methods …"),
+    )
+
+
+def _summary(model: DocumentModel, target: str, evaluation: Evaluation | None, seconds: float) -> dict[str, Any]:
+    held = model.contents_
+    return {
+        "model": target,
+        "documents": len(held.index),
+        "classes": list(held.classes),
+        "words": len(held.counter.words),
+        "fit_seconds": round(seconds, 3),
+        "evaluation": None if evaluation is None else evaluation.to_dict(),
+    }
+
+
+def _show(model: DocumentModel, output: str, evaluation: Evaluation | None, seconds: float) -> None:
+    from rich.table import Table
+
+    console = terminal()
+    if evaluation is not None:
+        table = Table(title=f"Error on {evaluation.n_test} held-out documents", title_justify="left")
+        table.add_column("method")
+        table.add_column("error", justify="right")
+        table.add_row("treewass", f"{100 * evaluation.error:.1f} %", style="bold")
+        for name, error in evaluation.rivals.items():
+            table.add_row(name, f"{100 * error:.1f} %")
+        console.print(table)
+        console.print(_advice(evaluation), style="dim")
+    held = model.contents_
+    console.print(
+        f"Learned from {len(held.index)} documents in {len(held.classes)} classes, {len(held.counter.words)} words"
+        f"{f', in {seconds:.1f} s' if seconds >= 0.05 else ''}. Written to {output}.\n"
+        f'Next: treewass search {output} "some words", or treewass report {output} -o report.html',
+        highlight=False,
+        markup=False,
+    )
+
+
+def _advice(evaluation: Evaluation) -> str:
+    """Say whether the model helps."""
+    best, error = min(evaluation.rivals.items(), key=lambda rival: rival[1])
+    difference = round((error - evaluation.error) * evaluation.n_test)
+    if difference == 0:
+        return f"As good as {best}; neighbours and explanations come on top."
+    documents = f"{abs(difference)} document{'s' if abs(difference) > 1 else ''}"
+    if difference > 0:
+        return f"{documents} fewer wrong than {best}."
+    return f"{documents} more wrong than {best}: prefer that one if you need labels only."

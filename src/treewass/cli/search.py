@@ -1,0 +1,151 @@
+"""``treewass search`` and ``treewass similar``: documents for typed words, and documents like another one."""
+
+from __future__ import annotations
+
+import re
+import sys
+import warnings
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from treewass.cli.shared import (
+    AsJson,
+    ModelFolder,
+    load_model,
+    named_document,
+    print_json,
+    print_rows,
+    read_text,
+    terminal,
+)
+
+if TYPE_CHECKING:
+    from treewass.explain.hits import Hit
+    from treewass.model.contents import Contents
+
+__all__ = ["search_command", "similar_command"]
+
+_CONDITION = re.compile(r"\s*(?P<column>[^<>=!]+?)\s*(?P<operator>==|!=|<=|>=|=|<|>)\s*(?P<value>.*?)\s*")
+_MOST_LABELS = 30
+_Count = Annotated[int, typer.Option("-k", "--k", min=1, help="Documents to find.")]
+_Label = Annotated[str | None, typer.Option("--label", help="Only documents with this label.")]
+_Where = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--where",
+        help='Only documents with such a value in a kept column: "year>2020". May be repeated, for other columns.',
+    ),
+]
+
+
+def search_command(
+    model: ModelFolder,
+    text: Annotated[str, typer.Argument(metavar="WORDS", help="What to look for, or - for standard input.")],
+    k: _Count = 10,
+    label: _Label = None,
+    where: _Where = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find documents by typed words: those that hold them, of their topic first.
+
+    A longer text is compared as a whole, as `treewass similar` does. In a pipe, tabs are between the fields of a line.
+    """
+    from treewass.documents.histograms import EmptyDocumentWarning
+    from treewass.model.queries import unknown_terms
+
+    query, loaded = read_text(text), load_model(model)
+    for word, suggestion in unknown_terms(loaded.contents_, query).items():
+        hint = f" Did you mean {suggestion!r}?" if suggestion else ""
+        typer.echo(f"No document holds the word {word!r}.{hint}", err=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EmptyDocumentWarning)  # it was said, with suggestions
+        hits = loaded.search(query, k, where=_conditions(loaded.contents_, label, where))
+    if hits and hits[0].distance is not None:
+        typer.echo("The text is compared as a whole, by distance: it is long, or the model weighs words.", err=True)
+    _show(hits, as_json)
+
+
+def similar_command(
+    model: ModelFolder,
+    text: Annotated[
+        str,
+        typer.Argument(metavar="TEXT", help="A text, id:17 or key:NAME for a document of the model, or -."),
+    ],
+    k: _Count = 10,
+    label: _Label = None,
+    where: _Where = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find the documents nearest to a whole text, or to one of the model, by the learned distance."""
+    loaded = load_model(model)
+    conditions, named = _conditions(loaded.contents_, label, where), named_document(text)
+    if named is None:
+        hits = loaded.similar(read_text(text), k, where=conditions)
+    else:
+        hits = loaded.similar(None, k, where=conditions, **named)
+    _show(hits, as_json)
+
+
+def _conditions(held: Contents, label: str | None, where: list[str] | None) -> dict[str, Any] | None:
+    """Turn options into a filter; a value is read as what its column holds."""
+    found: dict[str, Any] = {} if label is None else {"label": [("==", _like(held.classes, label))]}
+    for condition in where or ():
+        match = _CONDITION.fullmatch(condition)
+        if match is None:
+            raise typer.BadParameter(f"expected a column, an operator and a value, such as year>2020: {condition!r}.")
+        column, operator = match["column"], "==" if match["operator"] == "=" else match["operator"]
+        kept = held.documents.columns.get(column)
+        values = held.classes if column == "label" else () if kept is None else kept.distinct
+        found.setdefault(column, []).append((operator, _like(values, match["value"])))
+    passing = held.matching(found or None)
+    if passing is not None and not passing.size:
+        hint = f" Labels: {', '.join(map(str, held.classes[:_MOST_LABELS]))}." if "label" in found else ""
+        typer.echo(f"No document passes the filter.{hint}", err=True)
+    return found or None
+
+
+def _like(values: Any, written: str) -> str | int | float:
+    """Read a value as a number if the others are numbers."""
+    if not len(values) or isinstance(values[0], str):
+        return written
+    try:
+        return float(written) if not re.fullmatch(r"[+-]?\d+", written) else int(written)
+    except ValueError:
+        return written
+
+
+def _show(hits: list[Hit], as_json: bool) -> None:
+    """Print JSON, or a line with tabs for each hit, or on a terminal a table."""
+    from dataclasses import asdict
+
+    from treewass.documents.texts import excerpt, visible
+
+    if as_json:
+        for hit in hits:
+            print_json(asdict(hit))
+        return
+    rows = [
+        (
+            f"{hit.score if hit.score is not None else hit.distance:.4f}",
+            hit.id,
+            "" if hit.label is None else hit.label,
+            excerpt(hit.title or hit.key),
+            excerpt(hit.text),
+        )
+        for hit in hits
+    ]
+    if not sys.stdout.isatty():
+        print_rows(rows)
+        return
+    from rich.table import Table
+    from rich.text import Text
+
+    is_ranked = not hits or hits[0].score is not None
+    table = Table()
+    for column in ("score" if is_ranked else "distance", "id", "label", "title", "text", "words missing"):
+        table.add_column(column, justify="right" if column in ("score", "distance", "id") else "left")
+    for hit, row in zip(hits, rows, strict=True):
+        missing = ", ".join(hit.missing) if is_ranked else ""
+        table.add_row(*(Text(visible(str(field))) for field in (*row, missing)))
+    terminal().print(table)

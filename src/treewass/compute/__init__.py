@@ -1,0 +1,1 @@
+"""Compute: numba, threads, records, and what is imported only where it is used."""

@@ -1,0 +1,15 @@
+from .entropic import sinkhorn as sinkhorn
+from .fitted_lengths import FittedLengths as FittedLengths
+from .fitted_lengths import fit_edge_lengths as fit_edge_lengths
+from .flowtrees import Flowtree as Flowtree
+from .flowtrees import WordFlows as WordFlows
+from .flowtrees import flowtree as flowtree
+from .flowtrees import flowtree_flows as flowtree_flows
+from .lower_bounds import act as act
+from .lower_bounds import centroid_distance as centroid_distance
+from .lower_bounds import rwmd as rwmd
+from .swmd import SupervisedWordMover as SupervisedWordMover
+from .swmd_training import SwmdRecord as SwmdRecord
+from .unbalanced import unbalanced_distance as unbalanced_distance
+from .word_mover import wmd as wmd
+from .word_mover import wmd_neighbors as wmd_neighbors

@@ -1,0 +1,14 @@
+from .corpus import Corpus as Corpus
+from .corpus import read_corpus as read_corpus
+from .docstrings import load_docstrings as load_docstrings
+from .histograms import EmptyDocumentWarning as EmptyDocumentWarning
+from .histograms import to_histograms as to_histograms
+from .synthetic import make_documents as make_documents
+from .synthetic import make_instruments as make_instruments
+from .vector_files import read_word_vectors as read_word_vectors
+from .word_vectors import AlignedVectors as AlignedVectors
+from .word_vectors import UncoveredWordsWarning as UncoveredWordsWarning
+from .word_vectors import WordVectors as WordVectors
+from .word_vectors import check_vectors as check_vectors
+from .word_vectors import covered_histograms as covered_histograms
+from .word_vectors import svd_vectors as svd_vectors

@@ -1,0 +1,75 @@
+"""Arguments: how messages spell them, and the checks of plain values that every function shares."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+
+__all__ = ["argument", "as_options", "check_choice", "check_integer", "check_positive", "has_argument"]
+
+_options: ContextVar[Mapping[str, str] | None] = ContextVar("options", default=None)
+
+
+@contextmanager
+def as_options(options: Mapping[str, str]) -> Iterator[None]:
+    """Spell arguments as options of the command line in all messages: those that the user can give, by argument.
+
+    Examples
+    --------
+    >>> with as_options({"format": "--format"}):
+    ...     argument("format"), argument("format", "two words"), has_argument("part")
+    ('--format', "--format 'two words'", False)
+    """
+    before = _options.set(options)
+    try:
+        yield
+    finally:
+        _options.reset(before)
+
+
+def argument(name: str, value: str | None = None) -> str:
+    """Spell an argument, alone or with a value, the way the user would give it.
+
+    Without an option for it on the command line, it keeps its name in Python.
+
+    Examples
+    --------
+    >>> argument("format"), argument("format", "csv")
+    ('format', "format='csv'")
+    """
+    option = (_options.get() or {}).get(name)
+    if option is None:
+        return name if value is None else f"{name}={value!r}"
+    return option if value is None else f"{option} {shlex.quote(value)}"
+
+
+def has_argument(name: str) -> bool:
+    """Tell whether the user can give an argument: always in Python, only options on the command line."""
+    options = _options.get()
+    return options is None or name in options
+
+
+def check_integer(name: str, value: Any, least: int = 1) -> int:
+    """Return an argument as an int; refuse what is not an integer of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise ValueError(f"Expected {name} as an integer of at least {least}, got {value!r}.")
+    return int(value)
+
+
+def check_positive(name: str, value: Any) -> float:
+    """Return an argument as a float; refuse what is not a finite number above zero."""
+    if not (isinstance(value, int | float | np.number) and 0 < value < np.inf):
+        raise ValueError(f"Expected {name} as a finite number above zero, got {value!r}.")
+    return float(value)
+
+
+def check_choice(name: str, value: Any, choices: Collection[str]) -> str:
+    """Return an argument that is one of some words; refuse any other."""
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"Expected {argument(name)} to be one of {', '.join(choices)}, got {value!r}.")
+    return value

@@ -1,0 +1,6 @@
+from .profile.profile_learner import ProfileTreeWasserstein as ProfileTreeWasserstein
+from .stw.supervised import SupervisedTreeWasserstein as SupervisedTreeWasserstein
+from .unsupervised import QuadtreeWasserstein as QuadtreeWasserstein
+from .unsupervised import TreeSlicedWasserstein as TreeSlicedWasserstein
+from .unsupervised import bow_metric as bow_metric
+from .unsupervised import tfidf_metric as tfidf_metric

@@ -1,0 +1,1 @@
+"""The default learner: profiles of words over classes, a tree over them, refined masses."""

@@ -1,0 +1,185 @@
+"""Refine the masses and lengths of a tree metric by gradient: documents of one class are to be soft neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treewass.documents.histograms import fingerprints, to_histograms
+from treewass.learners.profile.class_profiles import ClassProfiles
+from treewass.learners.profile.soft_neighbors import LogMultipliers, NeighborBatch, loss_and_gradient
+from treewass.trees.tree import Tree
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from scipy.sparse import csr_array
+
+__all__ = ["RefinementRecord", "RefinementSettings", "leave_one_out_documents", "refine"]
+
+_FIRST_DECAY, _SECOND_DECAY = 0.9, 0.999  # of Adam
+_START_SCALE = 1.5
+_FEWEST_STEPS = 40  # small sets make one or two steps an epoch: four epochs would leave them where they began
+_PARTNERS = 5  # documents of its class that a document should meet in a batch, where there are many classes
+
+
+@dataclass(frozen=True, slots=True)
+class RefinementSettings:
+    """How to refine: see the parameters of `ProfileTreeWasserstein`."""
+
+    epochs: int
+    learning_rate: float
+    batch_size: int
+    word_dropout: float
+    pull_back: float
+
+    def passes(self, n_documents: int) -> int:
+        """Count the passes over so many documents: the epochs, or as many as make 40 steps."""
+        return max(self.epochs, -(-_FEWEST_STEPS // self.steps(n_documents))) if self.epochs else 0
+
+    def steps(self, n_documents: int) -> int:
+        """Count the batches of a pass."""
+        return max(1, round(n_documents / self.batch_size))
+
+
+@dataclass(frozen=True, slots=True)
+class RefinementRecord:
+    """What one pass over the documents came to.
+
+    Parameters
+    ----------
+    tree : int
+        Which tree, from zero.
+    epoch : int
+        Which pass, from one.
+    loss : float
+        Mean over its batches: minus the logarithm of the share of a document's own class among its soft neighbours.
+    scale : float
+        What distances are multiplied by in the soft neighbours.
+    """
+
+    tree: int
+    epoch: int
+    loss: float
+    scale: float
+
+
+def leave_one_out_documents(
+    counts: csr_array,
+    labels: NDArray[np.intp],
+    weights: NDArray[np.float64],
+    profiles: ClassProfiles,
+    floor: float,
+) -> NeighborBatch:
+    """Prepare documents for refinement: give each word the mass that it would have without the document's label.
+
+    The labels have built the masses, so that a document looks better placed than a new one will be. Its counts are
+    therefore multiplied by the mass of each word without the document over that with it; words of no other
+    document vanish, as they are unknown in a new one. Equal documents of one class become one of their weight, and
+    the order is that of a hash: the result depends neither on the order given nor on how weight is written.
+
+    The profiles must be counted on these documents, whose counts are canonical and whose weights are positive; `floor`
+    is the mass factor of a word that says nothing. Documents without a word left are left out.
+    """
+    from scipy.sparse import csr_array
+
+    counts = to_histograms(counts)
+    prints = fingerprints(counts)
+    _, first, place = np.unique(
+        np.stack([prints, labels.astype(np.uint64)]), axis=1, return_index=True, return_inverse=True
+    )
+    weights = np.bincount(place.ravel(), weights).astype(np.float64)
+    chosen, labels, prints = counts[first], labels[first], prints[first]
+    left = profiles.without_own(chosen, labels, weights)
+    ratios = np.where(left < 0, 0.0, (left + floor) / (profiles.informativeness[chosen.indices] + floor))
+    scaled = csr_array((chosen.data * ratios, chosen.indices, chosen.indptr), shape=chosen.shape)
+    scaled.eliminate_zeros()
+    kept = np.flatnonzero(np.diff(scaled.indptr))
+    _, groups = np.unique(prints[kept], return_inverse=True)
+    return NeighborBatch(scaled[kept], labels[kept], groups, weights[kept].astype(np.float32))
+
+
+def refine(
+    documents: NeighborBatch,
+    tree: Tree,
+    masses: NDArray[np.float64],
+    settings: RefinementSettings,
+    random_state: np.random.RandomState,
+    number: int,
+    report: Callable[[RefinementRecord], None],
+) -> LogMultipliers:
+    """Learn factors on masses and lengths by Adam, from documents that `leave_one_out_documents` has prepared.
+
+    `masses` and the lengths of `tree` are those before refinement. `report` is called with the record of each epoch,
+    which names the tree by its `number`.
+    """
+    words, places = np.unique(documents.counts.indices, return_inverse=True)  # the others would learn nothing
+    documents = documents.with_columns(places, words.size)
+    small = tree.with_words(tree.word_nodes[words], tree.leaf_lengths[words])
+    learned = LogMultipliers.start(words.size, tree.n_nodes, float(np.log(_START_SCALE)))
+    adam = _Adam(learned, settings)
+    for epoch in range(1, settings.passes(documents.labels.size) + 1):
+        losses = []
+        for rows in _batches(documents, settings, random_state):
+            batch = _with_words_left_out(documents.rows(rows), settings.word_dropout, random_state)
+            loss, gradient = loss_and_gradient(batch, small, masses[words], learned)
+            losses.append(loss)
+            adam.step(gradient)
+        mean = float(np.mean(losses)) if losses else 0.0
+        report(RefinementRecord(number, epoch, mean, float(np.exp(learned.scale[0]))))
+    whole = LogMultipliers.start(tree.n_words, tree.n_nodes, 0.0)
+    whole.masses[words], whole.leaves[words] = learned.masses, learned.leaves
+    return whole._replace(edges=learned.edges, scale=learned.scale)
+
+
+class _Adam:
+    """Changes logarithms step by step; every step also pulls them towards zero, but for that of the scale."""
+
+    def __init__(self, learned: LogMultipliers, settings: RefinementSettings) -> None:
+        self._learned, self._settings = learned, settings
+        self._means = [np.zeros_like(array) for array in learned]
+        self._squares = [np.zeros_like(array) for array in learned]
+        self._n_steps = 0
+
+    def step(self, gradient: LogMultipliers) -> None:
+        """Go a step down."""
+        self._n_steps += 1
+        corrected = np.sqrt(1 - _SECOND_DECAY**self._n_steps) / (1 - _FIRST_DECAY**self._n_steps)
+        rate = self._settings.learning_rate * corrected
+        for value, slope, mean, square in zip(self._learned, gradient, self._means, self._squares, strict=True):
+            mean += (1 - _FIRST_DECAY) * (slope - mean)
+            square += (1 - _SECOND_DECAY) * (slope**2 - square)
+            pull = 0.0 if value is self._learned.scale else self._settings.pull_back
+            value -= rate * mean / (np.sqrt(square) + 1e-8) + pull * value
+
+
+def _batches(
+    documents: NeighborBatch, settings: RefinementSettings, random_state: np.random.RandomState
+) -> Iterator[NDArray[np.intp]]:
+    """Yield all documents in random batches; with many classes, several documents of a class at a time."""
+    n_documents = documents.labels.size
+    order = random_state.permutation(n_documents)
+    together = _PARTNERS * (int(documents.labels.max(initial=0)) + 1) // settings.batch_size
+    if together > 1:
+        order = order[np.argsort(documents.labels[order], kind="stable")]
+        chunks = np.array_split(order, max(1, n_documents // together))
+        order = np.concatenate([chunks[chunk] for chunk in random_state.permutation(len(chunks))])
+    if n_documents > 1:
+        for rows in np.array_split(order, settings.steps(n_documents)):
+            yield np.sort(rows)
+
+
+def _with_words_left_out(batch: NeighborBatch, share: float, random_state: np.random.RandomState) -> NeighborBatch:
+    """Leave entries out at random; a document that would lose all of them keeps all."""
+    from scipy.sparse import csr_array
+
+    counts = batch.counts
+    document_of = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+    kept = random_state.random_sample(counts.nnz) >= share
+    sizes = np.bincount(document_of[kept], minlength=counts.shape[0])
+    kept |= (sizes == 0)[document_of]
+    bounds = np.append(0, np.cumsum(np.bincount(document_of[kept], minlength=counts.shape[0])))
+    thinned = csr_array((counts.data[kept], counts.indices[kept], bounds), shape=counts.shape)
+    return batch._replace(counts=thinned)

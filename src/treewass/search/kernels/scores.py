@@ -1,0 +1,398 @@
+"""The compiled ranking: documents by the words of a query that they hold, and the branches they share with it.
+
+Words are taken in falling weight. Once k documents are found, those that hold only the last words, light ones, cannot
+come in any more. So only documents in the lists of the other words, the shorter ones, are looked at, and branches are
+compared only for those whose words give enough. Bounds are whole numbers like the scores, so that nothing is lost.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treewass.compute.compiling import array_at, compiled, inlined, inner
+from treewass.compute.records import record_of
+from treewass.search.kernels.shared_branches import make_notes, share_lists, share_rows, shared_at
+from treewass.search.ranking import (
+    FACTOR_BITS,
+    FIRST_PART,
+    LENGTH_BITS,
+    LONGEST,
+    SCORE_BITS,
+    SHARE_BITS,
+    TOPIC_WEIGHT,
+    WEIGHT_BITS,
+)
+from treewass.search.word_lists import LARGEST_COUNT, LARGEST_QUERY
+from treewass.trees.column_kernels import look_up
+from treewass.trees.columns import TILE
+from treewass.trees.embedding_kernels import in_order, spread_document, touched_in
+from treewass.trees.layout import METRIC, ROOM, WORD
+
+__all__ = ["LISTS", "RANKED", "fill_shares", "rank_queries"]
+
+RANKED = record_of(
+    "list_bounds", "list_places", "shares", "branches", "ids", "held", "directory", "n_directory", "dense", "postings",
+    "n_bounds", "n_entries", "n_documents", "n_tiles", "tile", "piece", "n_rows", "n_postings",
+    "shift", "lost", "is_narrow",
+)  # fmt: skip
+LISTS = record_of("places", "counts", "lengths", "n_entries", "n_documents")
+_ROOM_AT = METRIC.itemsize
+_RANKED_AT = _ROOM_AT + ROOM.itemsize
+_RANKED_BYTES, _WORD_BYTES = RANKED.itemsize, WORD.itemsize
+_CLASSES = 64  # of documents whose largest sums are compared
+_SPARSE = 32  # branches are compared one by one where fewer than one document in so many may be among the best
+_MOST_TOPIC = TOPIC_WEIGHT << SHARE_BITS
+
+
+@compiled
+def rank_queries(
+    plan: NDArray[np.int64],
+    indptr: NDArray[np.int32],
+    words: NDArray[np.int32],
+    counts: NDArray[np.float64],
+    shift: int,
+    frequencies: NDArray[np.int64],
+    n_documents: int,
+    out_scores: NDArray[np.float64],
+    out_ids: NDArray[np.int64],
+) -> int:
+    """Write the best documents of all queries, scores of 0 and ids of -1 after them.
+
+    `plan` is a METRIC, a ROOM and the RANKED segments; `shift` is that of `branch_shift`. Returns -1, or a row that
+    must be checked and mended.
+    """
+    address = plan.ctypes.data
+    metric, room = array_at(address, 1, METRIC)[0], array_at(address + _ROOM_AT, 1, ROOM)[0]
+    segments = array_at(address + _RANKED_AT, (8 * plan.size - _RANKED_AT) // _RANKED_BYTES, RANKED)
+    n_queries, k = out_ids.shape
+    best, all_documents = np.empty(k, np.int64), _logarithm(2 * n_documents + 2)
+    scratch = (
+        np.zeros(TILE, np.int32), np.empty(TILE, np.int32), np.empty(TILE, np.uint16),
+        np.empty(TILE + 1, np.int32), np.empty(TILE + 1, np.int32),
+    )  # fmt: skip
+    for query in range(n_queries):
+        start, stop = np.int64(indptr[query]), np.int64(indptr[query + 1])
+        if not 0 <= start <= stop <= min(words.size, counts.size):
+            return query
+        is_sound, own_words, own_counts = in_order(words[start:stop], counts[start:stop], np.int64(2**31 - 1))
+        for entry in range(own_counts.size):
+            is_sound &= own_counts[entry] == np.floor(own_counts[entry]) and own_counts[entry] <= LARGEST_QUERY
+        if not is_sound:
+            return query
+        held, weights, rest = _weigh(own_words, own_counts, frequencies, all_documents)
+        features, values, norm = _branches_of(metric, room, own_words, own_counts, shift)
+        size = 0
+        for number in range(segments.size):
+            size = _rank_segment(
+                segments[number], held, weights, rest, features, values, norm, scratch, best, out_ids[query], size
+            )
+        for place in range(k):
+            is_hit = place < size
+            out_scores[query, place] = math.ldexp(float(best[place]), -SCORE_BITS) if is_hit else 0.0
+            out_ids[query, place] = out_ids[query, place] if is_hit else -1
+    return -1
+
+
+@inner
+def _logarithm(number: Any) -> Any:
+    """Return log₂ as `whole_logarithm` does."""
+    result, rest = np.int64(0), np.uint64(number)
+    while rest >> np.uint64(1) > np.uint64(0):
+        rest >>= np.uint64(1)
+        result += 1
+    rest = np.uint64(number) << np.uint64(31 - result) if result <= 31 else np.uint64(number) >> np.uint64(result - 31)
+    for _ in range(16):
+        rest = (rest * rest) >> np.uint64(31)
+        above = rest >> np.uint64(32)
+        rest >>= above
+        result = 2 * result + np.int64(above)
+    return result
+
+
+@inner
+def _weigh(words: Any, counts: Any, frequencies: Any, all_documents: Any) -> Any:
+    """Weigh the words that some document holds, as `word_weights` does, and bring them into falling order of weight.
+
+    Returns the words, their weights, and the most that all words from one on can add to a score.
+    """
+    held, weights = np.empty(words.size, np.int32), np.empty(words.size, np.int64)
+    total, size = np.int64(0), 0
+    for entry in range(words.size):
+        word, count = words[entry], np.int64(min(counts[entry], LARGEST_COUNT))
+        if word < frequencies.size and frequencies[word] > 0 and count > 0:
+            weight = count * max(1, all_documents - _logarithm(2 * frequencies[word] + 1))
+            total += weight
+            place = size
+            while place > 0 and weights[place - 1] < weight:
+                held[place], weights[place] = held[place - 1], weights[place - 1]
+                place -= 1
+            held[place], weights[place] = word, weight
+            size += 1
+    rest = np.zeros(size + 1, np.int64)
+    for place in range(size - 1, -1, -1):
+        weights[place] = (weights[place] << WEIGHT_BITS) // total
+        rest[place] = rest[place + 1] + (weights[place] << SHARE_BITS)
+    return held[:size], weights[:size], rest
+
+
+@inner
+def _branches_of(metric: Any, room: Any, words: Any, counts: Any, shift: Any) -> Any:
+    """Embed a query and return its internal nodes, their values less the last bits, and the sum of these."""
+    n_known = 0
+    while n_known < words.size and words[n_known] < metric.n_words:
+        n_known += 1
+    n_touched = max(0, spread_document(metric, room, words[:n_known], counts[:n_known]))
+    touched, amounts = touched_in(room)
+    features, values = np.empty(n_touched, np.int32), np.empty(n_touched, np.int64)
+    size, norm = 0, np.int64(0)
+    for position in range(n_touched):
+        feature, is_leaf = touched[position], False
+        for component in range(metric.n_components):
+            first = array_at(metric.words + component * metric.n_words * _WORD_BYTES, 1, WORD)[0].leaf
+            is_leaf |= first <= feature < first + metric.n_words
+        value = np.int64(np.rint(amounts[position])) >> shift
+        if not is_leaf and value > 0:
+            features[size], values[size] = feature, value
+            norm += value
+            size += 1
+    return features[:size], values[:size], norm
+
+
+@inner
+def _rank_segment(
+    segment: Any,
+    words: Any,
+    weights: Any,
+    rest: Any,
+    features: Any,
+    values: Any,
+    norm: Any,
+    scratch: Any,
+    best: Any,
+    out_ids: Any,
+    size: Any,
+) -> Any:
+    """Merge the documents of a segment into the best so far; return how many these are."""
+    cursors, stops = _find_lists(segment, words)
+    branches = make_notes(features.size)
+    sums, shared, narrow_shared, places, found = scratch
+    for tile in range(segment.n_tiles):
+        n_places = min(segment.tile, segment.n_documents - tile * segment.tile)
+        least, n_needed = _needed(best, size, rest)
+        enough = max(1, least - _MOST_TOPIC)
+        first = tile * segment.tile
+        n_found = _add_lists(segment, n_needed, weights, cursors, stops, first, n_places, enough, sums, places, found)
+        if n_found == 0:
+            continue
+        n_branches = look_up(segment, tile, features, values, *branches)
+        if segment.is_narrow:
+            dense = array_at(segment.dense, np.int64(1) << 48, np.uint16)
+            size = _select(
+                segment, dense, branches, n_branches, norm, tile, n_places, places[:n_found], found[:n_found],
+                narrow_shared, best, out_ids, size,
+            )  # fmt: skip
+        else:
+            dense = array_at(segment.dense, np.int64(1) << 48, np.int32)
+            size = _select(
+                segment, dense, branches, n_branches, norm, tile, n_places, places[:n_found], found[:n_found],
+                shared, best, out_ids, size,
+            )  # fmt: skip
+    return size
+
+
+@inner
+def _select(
+    segment: Any,
+    dense: Any,
+    branches: Any,
+    n_branches: Any,
+    norm: Any,
+    tile: Any,
+    n_places: Any,
+    places: Any,
+    found: Any,
+    shared: Any,
+    best: Any,
+    out_ids: Any,
+    size: Any,
+) -> Any:
+    """Merge documents of a tile into the best so far; return how many these are.
+
+    Without k documents yet, those that hold most of the words come first: they give the score that others need.
+    """
+    first, lost = tile * segment.tile, segment.lost
+    ids = array_at(segment.ids + 8 * first, n_places, np.int64)
+    totals = array_at(segment.branches + 4 * first, n_places, np.int32)
+    share_lists(segment, branches, n_branches[1], n_places, shared)
+    are_rows_in = False
+    high = _kth_sum(found, best.size) if size < best.size else np.int64(0)
+    for turn in range(0 if high > 0 else 1, 2):
+        least = best[size - 1] if size == best.size else np.int64(0)
+        enough = high if turn == 0 else max(1, least - _MOST_TOPIC)
+        below = high if turn == 1 and high > 0 else np.int64(2**31)
+        if not are_rows_in and _count_within(found, enough, below) * _SPARSE > n_places:
+            share_rows(segment, dense, branches, n_branches[0], tile, n_places, shared)
+            are_rows_in = True
+        for entry in range(found.size):
+            if not enough <= found[entry] < below:
+                continue
+            place, score = np.uint64(places[entry]), np.int64(found[entry])
+            own = np.int64(shared[place])
+            if not are_rows_in:
+                own += shared_at(segment, dense, branches, n_branches[0], tile, np.int64(place))
+            both = np.float64(max(np.int64(1), norm + totals[place]))
+            score += TOPIC_WEIGHT * np.int64(np.float64((own >> lost) << (SHARE_BITS + 1)) / both)
+            if score >= least:
+                size = _insert(score, ids[place], best, out_ids, size)
+                least = best[size - 1] if size == best.size else np.int64(0)
+                enough = enough if turn == 0 else max(1, least - _MOST_TOPIC)
+    return size
+
+
+@inner
+def _count_within(found: Any, low: Any, high: Any) -> Any:
+    """Count sums from a number on and below another one."""
+    number = 0
+    for entry in range(found.size):
+        number += low <= found[entry] < high
+    return number
+
+
+@inner
+def _kth_sum(found: Any, k: Any) -> Any:
+    """Bound the k-th largest sum from below: the k-th largest of the maxima of some classes; 0 for a large k."""
+    if k > _CLASSES // 2:
+        return np.int64(0)
+    maxima, ranks = np.zeros(_CLASSES, np.int32), np.zeros(_CLASSES, np.int32)
+    for start in range(0, found.size - _CLASSES + 1, _CLASSES):
+        own = found[start : start + _CLASSES]
+        for place in range(_CLASSES):
+            maxima[place] = max(maxima[place], own[place])
+    for other in range(_CLASSES):
+        largest = maxima[other]
+        for one in range(_CLASSES):
+            ranks[one] += np.int32(largest >= maxima[one])
+    bound = np.int32(0)
+    for one in range(_CLASSES):
+        if ranks[one] >= k:
+            bound = max(bound, maxima[one])
+    return np.int64(bound)
+
+
+@inner
+def _add_lists(
+    segment: Any,
+    n_needed: Any,
+    weights: Any,
+    cursors: Any,
+    stops: Any,
+    first: Any,
+    n_places: Any,
+    enough: Any,
+    sums: Any,
+    own_places: Any,
+    found: Any,
+) -> Any:
+    """Add up what the first words give to the documents of a tile, and write down those that are held and have enough.
+
+    Returns how many these are. All of them hold a word that is needed.
+    """
+    places = array_at(segment.list_places, segment.n_entries, np.int32)
+    shares = array_at(segment.shares, segment.n_entries, np.uint16)
+    held = array_at(segment.held + first, n_places, np.uint8)
+    starts = cursors[:n_needed].copy()
+    sums[:n_places] = 0
+    for one in range(weights.size):
+        start, weight = np.uint64(cursors[one]), np.int32(weights[one])
+        cursors[one] = _look_up(places, start, np.uint64(stops[one]), first + n_places)
+        for position in range(start, np.uint64(cursors[one])):
+            sums[np.uint64(places[position] - first) % np.uint64(TILE)] += weight * np.int32(shares[position])
+    size = np.uint64(0)
+    for one in range(n_needed):
+        for position in range(np.uint64(starts[one]), np.uint64(cursors[one])):
+            place = np.uint64(places[position] - first) % np.uint64(TILE)
+            own_places[size], found[size] = place, sums[place]
+            size += np.uint64(sums[place] >= enough)
+            sums[place] = 0
+    n_held = 0
+    for entry in range(size):
+        place = own_places[entry]
+        own_places[n_held], found[n_held] = place, found[entry]
+        n_held += place < n_places and held[place] > 0
+    return n_held
+
+
+@inlined
+def _needed(best: Any, size: Any, rest: Any) -> Any:
+    """Return the score that a document needs, and how many words a document must hold one of to reach it."""
+    least = best[size - 1] if size == best.size else np.int64(0)
+    n_needed = rest.size - 1
+    while n_needed > 0 and rest[n_needed - 1] < least - _MOST_TOPIC:
+        n_needed -= 1
+    return least, n_needed
+
+
+@inlined
+def _find_lists(segment: Any, words: Any) -> Any:
+    """Return where the list of each word begins and ends; what a damaged file places elsewhere is left out."""
+    bounds = array_at(segment.list_bounds, segment.n_bounds, np.int64)
+    starts, stops = np.zeros(words.size, np.int64), np.zeros(words.size, np.int64)
+    for one in range(words.size):
+        word = np.int64(words[one])
+        if word + 1 < segment.n_bounds and 0 <= bounds[word] <= bounds[word + 1] <= segment.n_entries:
+            starts[one], stops[one] = bounds[word], bounds[word + 1]
+    return starts, stops
+
+
+@inner
+def _look_up(places: Any, start: Any, stop: Any, document: Any) -> Any:
+    """Return the first position of a list, from `start` on, whose document is not before the one looked for."""
+    step = np.uint64(1)
+    while start + step < stop and places[start + step] < document:
+        start += step
+        step += step
+    high = min(stop, start + step)
+    while start < high:
+        middle = (start + high) >> np.uint64(1)
+        if places[middle] < document:
+            start = middle + np.uint64(1)
+        else:
+            high = middle
+    return np.int64(start)
+
+
+@inner
+def _insert(score: Any, number: Any, best: Any, out_ids: Any, size: Any) -> Any:
+    """Put a document in its place among the best, if it has one; return how many these are."""
+    place = size
+    while place > 0 and (best[place - 1] < score or (best[place - 1] == score and out_ids[place - 1] > number)):
+        if place < best.size:
+            best[place], out_ids[place] = best[place - 1], out_ids[place - 1]
+        place -= 1
+    if place < best.size:
+        best[place], out_ids[place] = score, number
+    return min(size + 1, best.size)
+
+
+@compiled
+def fill_shares(plan: NDArray[np.int64], factor: int, shares: NDArray[np.uint16]) -> None:
+    """Write count / (count + what the length adds) of every entry of the lists that a LISTS describes, rounded down.
+
+    Quotients of doubles are exact enough for that: none is nearer below a whole number than one part of the divisor.
+    """
+    lists = array_at(plan.ctypes.data, 1, LISTS)[0]
+    places, counts = (
+        array_at(lists.places, lists.n_entries, np.int32),
+        array_at(lists.counts, lists.n_entries, np.uint8),
+    )
+    lengths = array_at(lists.lengths, lists.n_documents, np.int32)
+    for position in range(shares.size):
+        count, place = np.int64(counts[position]), np.uint64(places[position])
+        length = np.int64(lengths[place]) if place < np.uint64(lists.n_documents) else np.int64(0)
+        added: Any = max(1, min(LONGEST, (FIRST_PART + length * factor) >> (FACTOR_BITS - LENGTH_BITS)))
+        quotient = np.float64(count << (SHARE_BITS + LENGTH_BITS)) / np.float64((count << LENGTH_BITS) + added)
+        shares[position] = np.uint16(quotient)

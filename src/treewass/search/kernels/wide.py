@@ -1,0 +1,91 @@
+"""The compiled search among documents whose values are held whole."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treewass.compute.compiling import array_at, compiled, inlined
+from treewass.search.kernels.queries import embed_queries, parts
+from treewass.search.kernels.selection import gather, key_bound, key_limit, merge, order
+from treewass.search.scratch import CLASSES, FOUND_ROOM
+from treewass.trees.column_kernels import add_lists, add_rows, look_up, tile_room
+from treewass.trees.columns import ABSENT
+
+__all__ = ["search_wide"]
+
+_ABSENT = np.int32(ABSENT)
+
+
+@compiled
+def search_wide(
+    plan: NDArray[np.int64],
+    indptr: NDArray[np.int32],
+    words: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    n_before: int,
+    out_distances: NDArray[np.float64],
+    out_ids: NDArray[np.int64],
+) -> tuple[int, int]:
+    """Find the nearest documents of all queries, as many as the results have columns.
+
+    The results hold `n_before` documents already, in order. Returns the first row that cannot be embedded and why, as
+    `embed_queries` does.
+    """
+    metrics, rooms, scratches, segments = parts(plan)
+    metric, room, scratch = metrics[0], rooms[0], scratches[0]
+    row, reason, bounds, features, values, norms = embed_queries(metric, room, indptr, words, weights)
+    if row >= 0:
+        return row, reason
+    n_queries, k = out_ids.shape
+    sizes, resolution = np.empty(n_queries, np.int64), math.ldexp(1.0, -metric.fraction_bits)
+    for query in range(n_queries):
+        sizes[query] = n_before
+    keys = array_at(scratch.keys, scratch.tile, np.int32)
+    classes = array_at(scratch.classes, CLASSES, np.int32)
+    found, ranked = array_at(scratch.found, FOUND_ROOM, np.int64), array_at(scratch.ranked, FOUND_ROOM, np.int64)
+    for number in range(segments.size):
+        segment = segments[number]
+        for tile in range(segment.n_tiles):
+            first = tile * segment.tile
+            ids = array_at(segment.ids + 8 * first, segment.n_documents - first, np.int64)
+            for query in range(n_queries):
+                own = slice(bounds[query], bounds[query + 1])
+                n_keys = _write_keys(segment, tile, scratch, features[own], values[own], keys)
+                size, norm, start = sizes[query], norms[query], np.int64(0)
+                bound = key_bound(keys, n_keys, k, classes)
+                while start < n_keys:
+                    limit = key_limit(bound, out_distances[query], size, norm, resolution)
+                    start, count = gather(keys, start, n_keys, limit, found)
+                    count = order(found, count, k, ranked)
+                    size = merge(ranked, count, ids, norm, resolution, out_distances[query], out_ids[query], size)
+                sizes[query] = size
+    return -1, 0
+
+
+@inlined
+def _write_keys(segment: Any, tile: Any, scratch: Any, features: Any, values: Any, keys: Any) -> Any:
+    """Write a key for each document of a tile: key + norm of the query is the distance. Return how many.
+
+    What fills up the last 64 places is no neighbour, whatever a damaged file says.
+    """
+    rows, lists = array_at(scratch.rows, scratch.room, np.uint64), array_at(scratch.lists, scratch.room, np.int64)
+    row_values = array_at(scratch.row_values, scratch.room, np.int32)
+    list_values = array_at(scratch.list_values, scratch.room, np.int32)
+    sums = array_at(scratch.wide_sums, scratch.places, np.int32)
+    n_rows, n_lists = look_up(segment, tile, features, values, rows, row_values, lists, list_values)
+    size, first = tile_room(segment, tile), tile * segment.tile
+    sums[:size] = 0
+    dense = array_at(segment.dense + 4 * first * segment.n_rows, segment.n_rows * segment.tile, np.int32)
+    add_rows(dense, rows, row_values, n_rows, sums, size)
+    add_lists(array_at(segment.postings, segment.n_postings, np.uint64), lists, list_values, n_lists, sums)
+    norms = array_at(segment.norms + 4 * first, segment.tile, np.int32)
+    for place in range(size):
+        norm = norms[place]
+        keys[place] = _ABSENT if norm == _ABSENT else np.int32(norm - 2 * sums[place])
+    for place in range(segment.n_documents - first, size):
+        keys[place] = _ABSENT
+    return size

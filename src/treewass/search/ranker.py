@@ -1,0 +1,224 @@
+"""Ranking many queries: with the compiled loops where there is much to do, with NumPy alone where there is little."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import ref
+
+import numpy as np
+
+from treewass.compute.records import describe
+from treewass.compute.threads import run_in_blocks
+from treewass.documents.histograms import first_few
+from treewass.search.plain import COMPILED_FROM, LEAST
+from treewass.search.ranking import length_factor, rank_documents, statistics_of
+from treewass.search.segments import Segment
+from treewass.search.snapshot import Snapshot
+from treewass.search.word_lists import LARGEST_QUERY, Statistics, branch_shift
+from treewass.trees.layout import EmbeddingRoom
+from treewass.trees.metric import TreeMetric
+from treewass.trees.rows import Rows, count_rows, part_of
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from treewass.search.index import TreeIndex
+
+__all__ = ["Ranker", "check_query_counts", "ranked_rows"]
+
+_BATCH = 64  # queries that a thread takes at a time
+_MOST_SORTED = 256  # documents that the compiled loops keep in order; more are sorted by NumPy
+
+
+class _Plan(NamedTuple):
+    """The plan of a thread for one snapshot, and the memory that it describes."""
+
+    snapshot: ref[Snapshot]  # weak, so that a thread at rest does not keep documents that are gone
+    factor: int
+    shares: list[NDArray[np.uint16]]
+    array: NDArray[np.int64]
+    room: EmbeddingRoom
+
+
+class Ranker:
+    """Ranks documents, each thread in memory of its own.
+
+    Parameters
+    ----------
+    metric : TreeMetric
+        Trees and word masses.
+    """
+
+    def __init__(self, metric: TreeMetric) -> None:
+        self._metric, self._shift = metric, branch_shift(metric)
+        self._local = threading.local()
+
+    @staticmethod
+    def make_room(snapshot: Snapshot, queries: Rows, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Make the arrays that `rank` fills: min(k, n) columns for n documents, without hits."""
+        shape = (count_rows(queries), min(k, snapshot.n_held))
+        return np.zeros(shape), np.full(shape, -1, dtype=np.int64)
+
+    def rank(
+        self,
+        snapshot: Snapshot,
+        queries: Rows,
+        statistics: Statistics,
+        scores: NDArray[np.float64],
+        ids: NDArray[np.int64],
+        n_jobs: int | None,
+    ) -> bool:
+        """Write the best documents of all queries, as many as there are columns.
+
+        `statistics` are those of the whole collection, of which the snapshot may be a part. Returns False if a row is
+        not in canonical form or not of whole counts; what was written then means nothing.
+        """
+        n_queries = count_rows(queries)
+        little = "numba" not in sys.modules and n_queries * max(snapshot.n_held, LEAST) < COMPILED_FROM
+        rank_block = self._plainly if little or ids.shape[1] > _MOST_SORTED else self._compiled
+        if n_queries <= _BATCH:
+            return rank_block(snapshot, queries, statistics, scores, ids) < 0
+        failures: list[int] = []
+
+        def work(start: int, stop: int) -> None:
+            part, block = part_of(queries, start, stop), slice(start, stop)
+            if rank_block(snapshot, part, statistics, scores[block], ids[block]) >= 0:
+                failures.append(start)
+
+        run_in_blocks(work, n_queries, n_jobs, _BATCH)
+        return not failures
+
+    def _compiled(
+        self,
+        snapshot: Snapshot,
+        queries: Rows,
+        statistics: Statistics,
+        scores: NDArray[np.float64],
+        ids: NDArray[np.int64],
+    ) -> int:
+        plan = self._plan(snapshot, length_factor(statistics))
+        row: int = _rank_queries()(
+            plan.array, *queries, self._shift, statistics.frequencies, statistics.n_documents, scores, ids
+        )
+        return row
+
+    def _plainly(
+        self,
+        snapshot: Snapshot,
+        queries: Rows,
+        statistics: Statistics,
+        scores: NDArray[np.float64],
+        ids: NDArray[np.int64],
+    ) -> int:
+        for row in range(count_rows(queries)):
+            own = slice(queries[0][row], queries[0][row + 1])
+            words, counts = queries[1][own], queries[2][own]
+            if (np.diff(words) <= 0).any() or not ((counts > 0) & (counts == np.rint(counts))).all():
+                return row
+            found = rank_documents(
+                self._metric, snapshot, words.tolist(), counts.astype(np.int64).tolist(), ids.shape[1], statistics
+            )
+            scores[row, : found[0].size], ids[row, : found[1].size] = found
+        return -1
+
+    def _plan(self, snapshot: Snapshot, factor: int) -> _Plan:
+        """Return the plan of this thread, kept for its next queries."""
+        kept: _Plan | None = getattr(self._local, "plan", None)
+        if kept is not None and kept.snapshot() is snapshot and kept.factor == factor:
+            return kept
+        room = EmbeddingRoom(self._metric) if kept is None else kept.room
+        shares = [segment.lists.shares(self._metric, segment, factor) for segment in snapshot.segments]
+        described = map(self._describe, snapshot.segments, shares)
+        array = np.concatenate([self._metric.layout.description, room.description, *described])
+        self._local.plan = made = _Plan(ref(snapshot), factor, shares, array, room)
+        return made
+
+    def _describe(self, segment: Segment, shares: NDArray[np.uint16]) -> NDArray[np.int64]:
+        """Describe a segment for the compiled loops."""
+        from treewass.search.kernels.scores import RANKED
+
+        lists, columns = segment.lists.get(self._metric, segment), segment.described(segment.ids.size)
+        fields: dict[str, Any] = {
+            **{name: columns[name] for name in RANKED.names or () if name in columns},
+            "list_bounds": lists.list_bounds,
+            "list_places": lists.list_places,
+            "branches": lists.branches,
+            "shares": shares,
+            "shift": 0,  # the query's values have lost what they lose already
+            "ids": segment.ids,
+            "held": segment.held,
+            "n_bounds": lists.list_bounds.size,
+            "n_entries": lists.list_places.size,
+            "lost": max(0, self._shift - segment.shift),
+            "is_narrow": segment.is_narrow,
+        }
+        return describe(RANKED, **fields)
+
+
+@cache
+def _rank_queries() -> Callable[..., int]:
+    """Import the compiled loops when they are needed: that takes a moment."""
+    from treewass.search.kernels.scores import rank_queries
+
+    return rank_queries
+
+
+def check_query_counts(queries: Rows) -> None:
+    """Raise a ValueError where a query holds what is no count of words."""
+    bounds, _, counts = queries
+    broken = np.flatnonzero((counts != np.rint(counts)) | (counts > LARGEST_QUERY))
+    if broken.size:
+        rows = np.unique(np.searchsorted(bounds, broken, side="right") - 1)
+        raise ValueError(
+            f"Expected whole counts of words up to {LARGEST_QUERY}, but row(s) {first_few(rows)} of X hold other "
+            "weights. Count words; `search`, by distance, takes any weights."
+        )
+
+
+def ranked_rows(
+    index: TreeIndex, rows: Sequence[tuple[Sequence[int], Sequence[float]]], k: int, where: ArrayLike | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Rank documents for queries that are counted already: `TreeIndex.rank` without a need for SciPy.
+
+    Parameters
+    ----------
+    index : TreeIndex
+        The documents.
+    rows : sequence of (words, counts)
+        The queries: ascending words, those beyond the metric among them, and their counts, each above 0.
+    k : int
+        Documents, at least 1.
+    where : array-like of int or bool, optional
+        As in `TreeIndex.rank`.
+
+    Returns
+    -------
+    scores : ndarray of float64, shape (n_queries, min(k, n))
+    ids : ndarray of int64, shape (n_queries, min(k, n))
+
+    Examples
+    --------
+    >>> from treewass import TreeIndex, TreeMetric
+    >>> from treewass.trees import star_tree
+    >>> index = TreeIndex(TreeMetric(star_tree(3)))
+    >>> index.add([[1, 0, 0], [1, 1, 0], [0, 0, 1]])
+    array([0, 1, 2])
+    >>> ranked_rows(index, [([1], [1]), ([0, 2], [1, 1])], k=2)[1]
+    array([[ 1, -1],
+           [ 2,  0]])
+    """
+    bounds = np.cumsum([0, *(len(words) for words, _ in rows)]).astype(np.int32)
+    words = np.array([word for row in rows for word in row[0]], dtype=np.int32)
+    counts = np.array([count for row in rows for count in row[1]], dtype=np.float64)
+    check_query_counts((bounds, words, counts))
+    whole = index._snapshot
+    snapshot = whole if where is None else whole.restricted(where)
+    statistics = statistics_of(index.metric, whole)
+    scores, ids = index._ranker.make_room(snapshot, (bounds, words, counts), k)
+    if not index._ranker.rank(snapshot, (bounds, words, counts), statistics, scores, ids, index.n_jobs):
+        raise ValueError("Expected ascending words with counts above 0 in every row. Sort them, and leave out zeros.")
+    return scores, ids

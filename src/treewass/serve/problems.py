@@ -1,0 +1,64 @@
+"""One sentence for whatever is wrong with a request, or with the service."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException as AnyHTTPException
+
+from treewass.serve.writes import DamagedWritesError
+
+__all__ = ["explain_problems"]
+
+_LOGGER = logging.getLogger("treewass.serve")
+
+
+def explain_problems(api: FastAPI) -> None:
+    """Have an application answer problems with a sentence."""
+    api.add_exception_handler(RequestValidationError, _explain_validation)
+    api.add_exception_handler(AnyHTTPException, _explain_refusal)
+    api.add_exception_handler(DamagedWritesError, _explain_damage)
+    api.add_exception_handler(TimeoutError, _explain_slow_pattern)
+    api.add_exception_handler(Exception, _explain_failure)
+
+
+def _explain_validation(_: Request, error: Exception) -> JSONResponse:
+    """Say in a sentence what the first wrong value is, without repeating it."""
+    first: dict[str, Any] = error.errors()[0] if isinstance(error, RequestValidationError) else {}
+    if first.get("type") == "json_invalid":
+        return JSONResponse({"detail": f"Expected JSON: {first['ctx']['error']}."}, 400)
+    place = ".".join(str(part) for part in first.get("loc", ()))
+    message = str(first.get("msg", "wrong")).rstrip(".")
+    sentence = f"{place}: {message}."
+    return JSONResponse({"detail": sentence.encode("utf-8", "replace").decode()[:500]}, 422)
+
+
+def _explain_refusal(_: Request, error: Exception) -> JSONResponse:
+    status = error.status_code if isinstance(error, AnyHTTPException) else 500
+    headers = getattr(error, "headers", None)
+    sentence = str(getattr(error, "detail", "Something went wrong."))
+    if status == 400:  # by FastAPI, for a body that json.loads cannot read for another reason than its form
+        causes = ((UnicodeDecodeError, "in UTF-8"), (RecursionError, "with fewer brackets inside each other"))
+        wanted = next((text for kind, text in causes if isinstance(error.__cause__, kind)), "with shorter numbers")
+        sentence = f"Expected JSON {wanted}."
+    return JSONResponse({"detail": sentence}, status, headers)
+
+
+def _explain_damage(_: Request, error: Exception) -> JSONResponse:
+    _LOGGER.error("%s", error)
+    sentence = "The file of writes is damaged, and nothing is written any more; the service's log says where."
+    return JSONResponse({"detail": sentence}, 500)
+
+
+def _explain_slow_pattern(request: Request, error: Exception) -> JSONResponse:
+    if getattr(error, "errno", None) is not None:  # of the system, such as a connection
+        return _explain_failure(request, error)
+    return JSONResponse({"detail": "The model's token pattern takes too long to find the words of this text."}, 422)
+
+
+def _explain_failure(_: Request, __: Exception) -> JSONResponse:
+    return JSONResponse({"detail": "Something went wrong in the service; its log says what."}, 500)

@@ -1,0 +1,333 @@
+"""From a model at one moment to what JSON shows."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+import treewass
+from treewass.documents.texts import excerpt
+from treewass.explain.branches import BranchMasses, ranked
+from treewass.explain.highlights import best_passage, near_words, pair_weights, weighted_pieces
+from treewass.explain.hits import Hit
+from treewass.explain.transport_plans import explain_pair
+from treewass.model.contents import Contents
+from treewass.model.inference import (
+    CountedTexts,
+    class_probabilities,
+    count_texts,
+    describe_document,
+)
+from treewass.model.queries import are_typed, example_queries, find_similar, find_typed, unknown_terms, word_rarities
+from treewass.model.reasons import explain_label
+from treewass.search.held_documents import documents_of
+from treewass.search.index import TreeIndex
+from treewass.search.plain import has_known_word
+from treewass.serve import schemas
+from treewass.serve.service_settings import (
+    MOST_BYTES,
+    MOST_CHARACTERS,
+    MOST_EXPLAINED,
+    MOST_EXPLAINED_CHARACTERS,
+    MOST_HIGHLIGHTS,
+    MOST_NEIGHBORS,
+    MOST_TEXTS,
+    Settings,
+)
+from treewass.trees.embedding import MASS_BITS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = [
+    "TreeViews",
+    "UnexplainedError",
+    "are_known",
+    "compare",
+    "describe_model",
+    "predict_texts",
+    "search_texts",
+    "similar_documents",
+]
+
+_MOST_MOVES = 100
+_EXAMPLES: WeakKeyDictionary[TreeIndex, list[str | None]] = WeakKeyDictionary()  # queries to try
+_PASSAGE = 500  # characters of a passage
+_SAME_BRANCH = 0.35  # the weight of words of the branch that is shared
+_TELLS_LITTLE = 0.1  # a word of the query so much less rare than the rarest is not marked
+_FAINTEST_NEAR = 0.1  # of the strongest of them, and marked
+_MOST_WORDS, _MOST_CHILDREN, _MOST_DOCUMENTS = 40, 100, 20  # of a branch
+_FEW = 6  # words and classes of a branch in a list of branches
+
+
+class UnexplainedError(ValueError):
+    """A distance that is not explained: a document is too long, or has no known word."""
+
+
+def _demand_short(n_words: int) -> None:
+    if n_words > MOST_EXPLAINED:
+        raise UnexplainedError(
+            f"Expected at most {MOST_EXPLAINED} different known words in a document to explain, got {n_words}."
+        )
+
+
+def are_known(counted: CountedTexts) -> list[bool]:
+    """Tell which texts have a word that the model knows."""
+    known = set(counted.known.tolist())
+    return [number in known for number in range(len(counted.rows))]
+
+
+def search_texts(
+    held: Contents,
+    texts: Sequence[str],
+    k: int,
+    *,
+    where: NDArray[np.int64] | None = None,
+    offset: int = 0,
+    highlight: bool = False,
+) -> list[schemas.SearchResult]:
+    """Find documents for typed texts, all in one search, and say which words no document holds.
+
+    With `highlight`, the words that count are marked in the first `MOST_HIGHLIGHTS` documents.
+    """
+    counted = count_texts(held, texts)
+    found = find_typed(counted, texts, k + 1, where=where, offset=offset)
+    results = [_result(counted, number, hits, k, highlight) for number, hits in enumerate(found)]
+    for number, (text, result) in enumerate(zip(texts, results, strict=True)):
+        result.ranking = "words" if are_typed(counted, number) else "distance"
+        if result.ranking == "words" and len(texts) == 1:  # to look for what is spelled like a word takes a while
+            unknown = unknown_terms(held, text).items()
+            result.unknown = [schemas.UnknownWord(word=word, suggestion=other) for word, other in unknown]
+    return results
+
+
+def similar_documents(
+    counted: CountedTexts, k: int, *, where: NDArray[np.int64] | None, offset: int, highlight: bool
+) -> list[schemas.SearchResult]:
+    """Find the documents nearest to each text, all in one search; a text without a known word has none."""
+    found = find_similar(counted, k + 1, where=where, offset=offset)
+    return [_result(counted, number, hits, k, highlight) for number, hits in enumerate(found)]
+
+
+def _result(counted: CountedTexts, number: int, hits: Sequence[Hit], k: int, highlight: bool) -> schemas.SearchResult:
+    views = [schemas.HitView.model_validate(hit) for hit in hits[:k]]
+    for hit, view in zip(hits[:MOST_HIGHLIGHTS] if highlight else (), views, strict=False):
+        view.pieces = _typed_pieces(counted, hit) if hit.distance is None else _near_pieces(counted, number, hit, view)
+    known = bool(counted.rows[number][0])
+    return schemas.SearchResult(ranking="distance", known=known, hits=views, more=len(hits) > k)
+
+
+def _typed_pieces(counted: CountedTexts, hit: Hit) -> list[schemas.Piece]:
+    """Mark the query's own words in the passage that holds most of them, and more weakly words of the same branch."""
+    if not hit.text:
+        return []
+    own = word_rarities(counted.held, hit.words)
+    weights = dict.fromkeys(hit.branch.words if hit.branch else (), _SAME_BRANCH)
+    for word, share in own.items():
+        weights[word] = 1.5 * _SAME_BRANCH + (1 - 1.5 * _SAME_BRANCH) * share if share >= _TELLS_LITTLE else 0.0
+    passage = best_passage(hit.text, counted.held.counter.spans(hit.text), own, _PASSAGE)
+    return _pieces(counted.held, excerpt(passage, len(passage) + 1), weights)
+
+
+def _near_pieces(counted: CountedTexts, number: int, hit: Hit, view: schemas.HitView) -> list[schemas.Piece]:
+    """Mark the words that bring a document near."""
+    held, query = counted.held, counted.matrix([number])
+    document = documents_of(held.index, [hit.id])
+    _demand_short(query.nnz)
+    if document.nnz > MOST_EXPLAINED:
+        return []
+    weights = near_words(held.index.metric, query, document, held.words)
+    return _pieces(held, view.text, weights, _FAINTEST_NEAR)
+
+
+def predict_texts(held: Contents, texts: Sequence[str], explain: bool) -> list[schemas.Prediction]:
+    """Classify texts, all in one search, or `explain` each: say which words and documents decided.
+
+    A text without a known word gets the class shares of the training.
+    """
+    counted = count_texts(held, texts)
+    known = are_known(counted)
+    if explain:
+        for words, _ in counted.rows:
+            _demand_short(len(words))
+        return [_explained(counted, number, text, known[number]) for number, text in enumerate(texts)]
+    predictions = []
+    for text, is_known, probabilities in zip(texts, known, class_probabilities(counted), strict=True):
+        order = np.argsort(-probabilities, kind="stable").tolist()
+        shares = [schemas.Share(label=held.classes[code], share=float(probabilities[code])) for code in order]
+        pieces = [] if is_known else _pieces(held, text, {})
+        predictions.append(
+            schemas.Prediction(label=shares[0].label, known=is_known, probabilities=shares, pieces=pieces)
+        )
+    return predictions
+
+
+def _explained(counted: CountedTexts, number: int, text: str, known: bool) -> schemas.Prediction:
+    """Classify a text and give the reasons."""
+    reasons = explain_label(counted, number)
+    return schemas.Prediction(
+        label=reasons.label,
+        known=known,
+        probabilities=[schemas.Share(label=label, share=share) for label, share in reasons.probabilities],
+        rival=reasons.rival,
+        log_odds=reasons.log_odds,
+        addends=[
+            schemas.Addend(name=name, log_odds=support, made_of=what) for name, support, what in reasons.addends()
+        ],
+        words=[schemas.Word(word=word.word, weight=word.support) for word in reasons.words],
+        typical=[schemas.TypicalWordView.model_validate(word) for word in reasons.typical],
+        pieces=_pieces(counted.held, text, reasons.word_weights()),
+        neighbors=[schemas.HitView.model_validate(neighbor) for neighbor in reasons.neighbors],
+    )
+
+
+def _pieces(
+    held: Contents, text: str | None, weights: Mapping[str, float], faintest: float = 0.02
+) -> list[schemas.Piece]:
+    """Cut a text at the words that weigh something; a document whose text is not kept has no pieces."""
+    found = weighted_pieces(text, held.counter.spans(text), weights, faintest=faintest) if text else ()
+    return [schemas.Piece(text=piece.text, weight=round(piece.weight, 4)) for piece in found]
+
+
+def compare(held: Contents, first: str | int, second: str | int) -> schemas.Comparison:
+    """Explain the distance of two documents, texts or ids that are there; one without a known word is a ValueError."""
+    counts = []
+    for place, document in (("first", first), ("second", second)):
+        if isinstance(document, str) and len(document) > MOST_EXPLAINED_CHARACTERS:
+            raise UnexplainedError(
+                f"Expected at most {MOST_EXPLAINED_CHARACTERS} characters in a text to explain, got {len(document)}."
+            )
+        row = documents_of(held.index, [document]) if isinstance(document, int) else held.count([document])
+        if not has_known_word(held.index.metric, row.indices.tolist(), row.data.tolist()):
+            raise UnexplainedError(
+                f"Expected a known word in the {place} document, but there is none: it has no distance."
+            )
+        _demand_short(row.nnz)
+        counts.append(row)
+    explanation = explain_pair(held.index.metric, counts[0], counts[1], held.words)
+    texts = [d if isinstance(d, str) else describe_document(held, d).text for d in (first, second)]
+    shown = [_pieces(held, text, own) for text, own in zip(texts, pair_weights(explanation), strict=True)]
+    return schemas.Comparison.model_validate(
+        {
+            "distance": explanation.distance,
+            "shared_mass": explanation.shared_mass,
+            "shared": explanation.shared[:_MOST_MOVES],
+            "moves": explanation.moves[:_MOST_MOVES],
+            "n_moves": len(explanation.moves),
+            "branches": explanation.branches,
+            "first": shown[0],
+            "second": shown[1],
+        }
+    )
+
+
+def describe_model(held: Contents, settings: Settings) -> schemas.ModelView:
+    """Describe the model that is served, and what the service allows."""
+    unlabelled, *counts = np.bincount(held.documents.codes + 1, minlength=len(held.classes) + 1).tolist()
+    return schemas.ModelView(
+        name=held.about.get("name", "A model of labelled texts"),
+        version=treewass.__version__,
+        documents=len(held.index),
+        words=len(held.counter.words),
+        classes=list(held.classes),
+        class_counts=counts,
+        unlabelled=unlabelled,
+        columns=list(held.documents.columns),
+        examples=_examples(held),
+        learned=held.about.get("learned"),
+        writable=settings.token is not None,
+        protected=settings.reads_need_token,
+        limits={
+            "bytes": MOST_BYTES,
+            "characters": MOST_CHARACTERS,
+            "texts": MOST_TEXTS,
+            "neighbors": MOST_NEIGHBORS,
+            "highlights": MOST_HIGHLIGHTS,
+        },
+    )
+
+
+def _examples(held: Contents) -> list[str | None]:
+    """Return example queries, made once for the documents of an index."""
+    if held.index not in _EXAMPLES:
+        _EXAMPLES[held.index] = example_queries(held)
+    return _EXAMPLES[held.index]
+
+
+class _TreeView:
+    """One tree of a model at one moment, with the masses that its documents put on it."""
+
+    def __init__(self, held: Contents, component: int) -> None:
+        self.held = held
+        self.component = component
+        kept = held.documents
+        self.ids = kept.labelled
+        labels = np.array(held.classes)[kept.codes_of(self.ids)]
+        self._found = BranchMasses(held.index.metric, documents_of(held.index, self.ids), labels, component)
+
+    def branch(self, node: int) -> schemas.BranchView:
+        """Show a node, which must be there."""
+        tree, child_nodes = self._found.tree, self._found.tree.children(node)
+        heaviest = child_nodes[np.argsort(-self._found.below_nodes[child_nodes].sum(axis=1), kind="stable")]
+        below = tree.subtree_words(node)
+        return schemas.BranchView(
+            node=node,
+            component=self.component,
+            n_components=self.held.index.metric.n_components,
+            path=list(reversed(tree.path(node))),
+            edge_length=float(tree.edge_lengths[node]),
+            mass=self._found.mass(node),
+            n_words=len(below),
+            classes=self._classes(node),
+            words=self._words(below)[:_MOST_WORDS],
+            children=[self._child(child) for child in heaviest[:_MOST_CHILDREN].tolist()],
+            n_children=len(child_nodes),
+            documents=self._documents(below),
+        )
+
+    def _child(self, node: int) -> schemas.Child:
+        below = self._found.tree.subtree_words(node)
+        return schemas.Child(
+            node=node,
+            mass=self._found.mass(node),
+            n_words=len(below),
+            classes=self._classes(node)[:_FEW],
+            words=self._words(below)[:_FEW],
+        )
+
+    def _classes(self, node: int) -> list[schemas.Share]:
+        return [schemas.Share(label=label, share=share) for label, share in self._found.shares(node)]
+
+    def _words(self, below: NDArray[np.intp]) -> list[schemas.Word]:
+        words = self.held.counter.words
+        return [schemas.Word(word=words[word], weight=mass) for word, mass in self._found.heaviest(below)]
+
+    def _documents(self, below: NDArray[np.intp]) -> list[schemas.BranchDocument]:
+        """Find the documents with most of their mass on some words."""
+        on_words = np.zeros(self._found.tree.n_words)
+        on_words[below] = 1.0
+        masses = np.ldexp(self._found.masses @ on_words, -MASS_BITS)
+        heaviest = ranked(self.ids.tolist(), masses)[:_MOST_DOCUMENTS]
+        found = ((asdict(describe_document(self.held, number)), mass) for number, mass in heaviest)
+        return [schemas.BranchDocument(**fields, mass=mass) for fields, mass in found]
+
+
+class TreeViews:
+    """The latest view of each tree, replaced when the documents have changed."""
+
+    def __init__(self) -> None:
+        self._making = threading.Lock()
+        self._views: dict[int, _TreeView] = {}
+
+    def branch(self, held: Contents, component: int, node: int) -> schemas.BranchView:
+        """Show a branch of a model at one moment: its classes, words, documents and the branches below it."""
+        with self._making:
+            view = self._views.get(component)
+            if view is None or view.held is not held:
+                view = self._views[component] = _TreeView(held, component)
+        return view.branch(node)

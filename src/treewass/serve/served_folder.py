@@ -1,0 +1,89 @@
+"""The folder of a model that is served: loading it while others replace it, and what it says of its writes."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from filelock import FileLock
+
+from treewass.model.contents import Contents
+from treewass.model.guarded_patterns import guarded_counter
+from treewass.model.model_folder import data_name, load_contents
+from treewass.serve.writes import Row
+from treewass.storage.folders import replacing
+
+__all__ = ["Noted", "alone", "keep_replaced", "load_whole", "noted", "refuse_journals", "with_note", "without_note"]
+
+_LOGGER = logging.getLogger("treewass.serve")
+_NOTE = "writes"  # where a model notes which writes it holds
+
+
+class Noted(NamedTuple):
+    """What a model notes of the writes that it holds: the `store` of their head, and the number of the last one."""
+
+    store: str
+    number: int
+
+
+def noted(held: Contents) -> Noted:
+    """Return what a model notes of its writes; nothing if it never held any."""
+    store, _, digits = str(held.about.get(_NOTE, "")).partition(" ")
+    return Noted(store, int(digits) if digits.isdecimal() else 0)
+
+
+def with_note(held: Contents, note: Noted) -> Contents:
+    """Have a model note which writes it holds."""
+    return held.changed(about={**held.about, _NOTE: f"{note.store} {note.number}"})
+
+
+def without_note(held: Contents) -> Contents:
+    """Have a model note no writes: it goes where there are none."""
+    return held.changed(about={name: value for name, value in held.about.items() if name != _NOTE})
+
+
+def load_whole(folder: Path) -> tuple[str, Contents]:
+    """Load a model and the name of its data, which another process may be replacing."""
+    while True:
+        name = data_name(folder)
+        held = load_contents(folder)
+        if data_name(folder) == name:
+            return name, held.changed(counter=guarded_counter(held.counter))
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Let one process at a time fold or load; where no lock can be made, nobody can fold either."""
+    lock = FileLock(folder / ".fold.lock")
+    with suppress(OSError):
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def keep_replaced(folder: Path, rows: Sequence[Row]) -> None:
+    """Keep writes to a model that has been replaced, where nobody looks for them."""
+    path = folder / f"replaced-writes-{rows[-1].number}.jsonl"
+    with replacing(path) as new:
+        new.write_text("".join(json.dumps(row.record) + "\n" for row in rows), encoding="utf-8")
+    _LOGGER.error(
+        "%d writes to the model in %s, which has been replaced since, are not in the new one; they are kept in %s",
+        len(rows),
+        folder,
+        path.name,
+    )
+
+
+def refuse_journals(folder: Path) -> None:
+    """Refuse writes of an unreleased version, which nothing reads any more."""
+    for path in sorted(folder.glob("journal-*.log")):
+        raise ValueError(
+            f"{path} holds writes as an earlier version kept them. Start and stop a service of that version once, "
+            "which puts them into the model; to give them up, move the file away."
+        )

@@ -1,0 +1,1 @@
+"""Storage: folders that a crash leaves whole, tensors, manifests, resumable parts, locks."""

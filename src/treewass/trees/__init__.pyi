@@ -1,0 +1,31 @@
+from .clusters import cluster_tree as cluster_tree
+from .embedding import embed as embed
+from .exports import (
+    from_json as from_json,
+)
+from .exports import (
+    to_json as to_json,
+)
+from .exports import (
+    to_networkx as to_networkx,
+)
+from .exports import (
+    to_newick as to_newick,
+)
+from .matrices import (
+    from_matrices as from_matrices,
+)
+from .matrices import (
+    subtree_matrix as subtree_matrix,
+)
+from .matrices import (
+    to_matrices as to_matrices,
+)
+from .metric import PrecisionWarning as PrecisionWarning
+from .metric import TreeMetric as TreeMetric
+from .pairwise_distances import pairwise as pairwise
+from .quadtrees import quadtree as quadtree
+from .shapes import perfect_tree as perfect_tree
+from .shapes import star_tree as star_tree
+from .torch_distances import TorchTreeDistance as TorchTreeDistance
+from .tree import Tree as Tree

@@ -1,0 +1,147 @@
+"""Compiled loops that add up what a query shares with the documents of a tile."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treewass.compute.compiling import array_at, compiled, inlined, inner
+from treewass.trees.columns import COLUMNS, COUNT_BITS, GROUP, TILE
+
+__all__ = ["PLACES", "add_lists", "add_rows", "column_distances", "fill_tile", "look_up", "tile_room"]
+
+PLACES = TILE  # sums that postings can reach: only so many bits of a place are taken, so that none leads elsewhere
+_COUNT = (1 << COUNT_BITS) - 1
+
+
+@inlined
+def tile_room(columns: Any, tile: int) -> Any:
+    """Return how many places of a tile are looked at: its documents, and what fills up the last 64."""
+    left = columns.n_documents - tile * columns.tile
+    return min(columns.tile, ((left + 63) // 64) * 64)
+
+
+@inner
+def look_up(
+    columns: Any, tile: Any, features: Any, values: Any, rows: Any, row_values: Any, lists: Any, list_values: Any
+) -> Any:
+    """Find a query's dense rows and lists of postings in a tile, and write them down; return how many.
+
+    Rows are written as where they begin in a piece. Their number is a multiple of GROUP, filled up with rows of value
+    0. Values lose as many bits as the documents' have lost; no value exceeds what `row_values` can hold, since no
+    document's does. What a damaged file places outside its own arrays is left out.
+    """
+    directory = array_at(columns.directory, columns.n_directory, np.int64)
+    largest = np.int64(65535) if row_values.itemsize == 2 else np.int64(2**31 - 1)
+    used, n_lists = np.uint64(0), np.uint64(0)
+    for position in range(features.size):
+        value = min(np.int64(values[position]) >> columns.shift, largest)
+        entry = directory[np.uint64(features[position]) * np.uint64(columns.n_tiles) + np.uint64(tile)]
+        rows[used], row_values[used] = ~entry * columns.piece, value
+        used += np.uint64((entry < 0) & (~entry < columns.n_rows))
+        lists[n_lists], list_values[n_lists] = entry, value
+        count = entry & _COUNT
+        n_lists += np.uint64((entry >= 0) & (count > 0) & (count <= columns.n_postings - (entry >> COUNT_BITS)))
+    while used % np.uint64(GROUP):
+        rows[used], row_values[used] = rows[0], 0
+        used += np.uint64(1)
+    return np.int64(used), np.int64(n_lists)
+
+
+@inner
+def add_rows(dense: Any, rows: Any, values: Any, n_rows: Any, sums: Any, size: Any) -> None:
+    """Add min(value, number) of `n_rows` dense rows, a multiple of GROUP, to the first `size` sums.
+
+    Places are unsigned numbers: for signed ones numba checks whether they count from the end.
+    """
+    for group in range(0, n_rows, GROUP):
+        row0, row1, row2, row3 = rows[group], rows[group + 1], rows[group + 2], rows[group + 3]
+        row4, row5, row6, row7 = rows[group + 4], rows[group + 5], rows[group + 6], rows[group + 7]
+        value0, value1, value2, value3 = values[group], values[group + 1], values[group + 2], values[group + 3]
+        value4, value5, value6, value7 = values[group + 4], values[group + 5], values[group + 6], values[group + 7]
+        for place in range(np.uint64(size)):
+            sums[place] += (
+                min(dense[row0 + place], value0) + min(dense[row1 + place], value1)
+                + min(dense[row2 + place], value2) + min(dense[row3 + place], value3)
+                + min(dense[row4 + place], value4) + min(dense[row5 + place], value5)
+                + min(dense[row6 + place], value6) + min(dense[row7 + place], value7)
+            )  # fmt: skip
+
+
+@inner
+def add_lists(postings: Any, lists: Any, values: Any, n_lists: Any, sums: Any) -> None:
+    """Add min(value, number) of lists (``start << COUNT_BITS | count``) to the sums of their places, below PLACES."""
+    posting, number = postings.dtype.type, sums.dtype.type
+    half, last_place = posting(postings.itemsize * 4), posting(PLACES - 1)
+    for one in range(n_lists):
+        entry, value = lists[one], number(values[one])
+        start = np.uint64(entry >> COUNT_BITS)
+        for position in range(start, start + np.uint64(entry & _COUNT)):
+            packed = postings[position]
+            sums[np.uint64((packed >> half) & last_place)] += min(number(packed), value)
+
+
+@compiled
+def fill_tile(
+    bounds: NDArray[np.int64],
+    features: NDArray[np.int32],
+    values: NDArray[np.int64],
+    shift: int,
+    starts: NDArray[np.int64],
+    dense: NDArray[Any],
+    postings: NDArray[Any],
+) -> None:
+    """Write the values of a tile's documents, less their last `shift` bits, into its dense rows and as postings.
+
+    `starts` are entries of the directory that move along the postings as they are written.
+    """
+    piece, half = dense.shape[2], postings.itemsize * 4
+    for place in range(bounds.size - 1):
+        for position in range(bounds[place], bounds[place + 1]):
+            entry, value = starts[features[position]], values[position] >> shift
+            if entry < 0:
+                dense[place // piece, ~entry, place % piece] = value
+            else:
+                postings[entry >> COUNT_BITS] = (place << half) | value
+                starts[features[position]] = entry + (1 << COUNT_BITS)
+
+
+@compiled
+def column_distances(
+    plan: NDArray[np.int64],
+    bounds: NDArray[np.int64],
+    features: NDArray[np.int32],
+    values: NDArray[np.int32],
+    norms: NDArray[np.int64],
+    resolution: float,
+    out: NDArray[np.float64],
+) -> None:
+    """Write the distances of embedded queries to every document of columns that hold values whole.
+
+    The distance to a document that is no neighbour means nothing.
+    """
+    columns = array_at(plan.ctypes.data, 1, COLUMNS)[0]
+    room, n_queries = 0, bounds.size - 1
+    for query in range(n_queries):
+        room = max(room, bounds[query + 1] - bounds[query])
+    room += GROUP
+    rows, row_values = np.empty(room, np.uint64), np.empty(room, np.int32)
+    lists, list_values = np.empty(room, np.int64), np.empty(room, np.int32)
+    sums = np.empty(PLACES, np.int32)
+    postings = array_at(columns.postings, columns.n_postings, np.uint64)
+    document_norms = array_at(columns.norms, columns.n_tiles * columns.tile, np.int32)
+    for tile in range(columns.n_tiles):
+        first, size = tile * columns.tile, tile_room(columns, tile)
+        n_numbers = columns.n_rows * columns.tile
+        dense = array_at(columns.dense + 4 * tile * n_numbers, n_numbers, np.int32)
+        for query in range(n_queries):
+            own, its = features[bounds[query] : bounds[query + 1]], values[bounds[query] : bounds[query + 1]]
+            n_rows, n_lists = look_up(columns, tile, own, its, rows, row_values, lists, list_values)
+            sums[:size] = 0
+            add_rows(dense, rows, row_values, n_rows, sums, size)
+            add_lists(postings, lists, list_values, n_lists, sums)
+            for place in range(min(size, columns.n_documents - first)):
+                units = norms[query] + document_norms[first + place] - 2 * np.int64(sums[place])
+                out[query, first + place] = units * resolution

@@ -1,0 +1,5 @@
+"""Votes: from the labels of neighbours to probabilities."""
+
+from lazy_loader import attach_stub
+
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)

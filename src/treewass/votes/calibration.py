@@ -1,0 +1,149 @@
+"""Distance votes of several widths, and any number of channels, pooled into calibrated class probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from treewass.votes.rules import distance_vote
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["WIDTHS", "LogParts", "PooledVote", "fit_pool"]
+
+WIDTHS = (0.5, 1.0, 2.0)  # times the temperature: votes that listen to near, more and most neighbours
+_PRIOR_SHARE = 0.02  # of every vote: no class is impossible because none of the neighbours has it
+_PULL, _PRIOR_PULL = 1.0, 20.0  # documents' worth, towards the plain vote
+_CHANNEL_PULL = 0.0125  # scores are about one, and weights of channels larger than those of votes
+_LEAST_WEIGHT, _MOST_WEIGHT = 0.05, 10.0  # however few documents say so, neighbours are listened to
+_MOST_CHANNEL_WEIGHT = 50.0
+
+
+class LogParts(NamedTuple):
+    """What adds up to the logarithm of each class's probability, but for a constant of each document.
+
+    Neighbours and each channel have shape (n_queries, n_classes), the prior has shape (n_classes,).
+    """
+
+    neighbors: NDArray[np.float64]
+    channels: tuple[NDArray[np.float64], ...]
+    prior: NDArray[np.float64]
+
+    def total(self) -> NDArray[np.float64]:
+        """Add them up, shape (n_queries, n_classes)."""
+        return np.asarray(sum(self.channels, self.neighbors) + self.prior)
+
+
+@dataclass(frozen=True, slots=True)
+class PooledVote:
+    r"""Turns neighbours and the scores of channels into probabilities.
+
+    :math:`\log p_c = \gamma \log \pi_c + \sum_t \alpha_t \log (v_{tc} / \pi_c) + \sum_j \delta_j s_{jc} - \log Z`,
+    where :math:`v_t` is the distance vote at the t-th temperature, mixed with two per cent of the class shares
+    :math:`\pi`, and :math:`s_j` holds the scores of the j-th `ScoreChannel`.
+
+    The class shares are positive, and all weights zero or more.
+    """
+
+    prior: NDArray[np.float64]  # pi
+    temperatures: tuple[float, ...]
+    weights: tuple[float, ...]  # alpha
+    prior_weight: float = 1.0  # gamma
+    channel_weights: tuple[float, ...] = ()  # delta
+
+    def probabilities(
+        self,
+        labels: NDArray[np.intp],
+        distances: NDArray[np.float64],
+        scores: Sequence[NDArray[np.float64]] = (),
+        weights: NDArray[np.float64] | None = None,
+    ) -> NDArray[np.float64]:
+        """Compute class probabilities, as `NeighborVote.probabilities` does."""
+        return _softmax(self.parts(labels, distances, scores, weights).total())
+
+    def parts(
+        self,
+        labels: NDArray[np.intp],
+        distances: NDArray[np.float64],
+        scores: Sequence[NDArray[np.float64]] = (),
+        weights: NDArray[np.float64] | None = None,
+    ) -> LogParts:
+        """Return what neighbours, channels and prior add to the logarithm of each class's probability."""
+        return LogParts(
+            self.evidence(labels, distances, weights) @ np.array(self.weights),
+            tuple(weight * score for weight, score in zip(self.channel_weights, scores, strict=True)),
+            self.prior_weight * np.log(self.prior),
+        )
+
+    def evidence(
+        self, labels: NDArray[np.intp], distances: NDArray[np.float64], weights: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]:
+        """Compute the logarithm of each vote over the class shares, shape (n_queries, n_classes, n_votes)."""
+        votes = [distance_vote(labels, distances, self.prior.size, scale, weights) for scale in self.temperatures]
+        mixed = (1 - _PRIOR_SHARE) * np.stack(votes, axis=2) + _PRIOR_SHARE * self.prior[:, None]
+        return np.asarray(np.log(mixed / self.prior[:, None]))
+
+
+def fit_pool(
+    prior: NDArray[np.float64],
+    temperature: float,
+    labels: NDArray[np.intp],
+    distances: NDArray[np.float64],
+    truth: NDArray[np.intp],
+    scores: Sequence[NDArray[np.float64]] = (),
+    weights: NDArray[np.float64] | None = None,
+    neighbor_weights: NDArray[np.float64] | None = None,
+) -> tuple[PooledVote, float]:
+    """Choose the weights that make held-out documents most probable; a plain distance vote if there are none.
+
+    Neighbours' class numbers and distances have shape (n_queries, k), nearest first, and `truth` holds the queries' own
+    class numbers. Each channel gives scores of shape (n_queries, n_classes). The temperatures of the votes are `WIDTHS`
+    times the one given. The fewer documents there are, the closer the weights stay to those of the plain vote. Returned
+    with the vote is what was minimised: the log-loss and that pull. Weights, one by default, say how many documents a
+    query counts as, shape (n_queries,), and how many a neighbour, shape (n_queries, k).
+    """
+    from scipy.optimize import minimize
+
+    temperatures = tuple(width * temperature for width in WIDTHS)
+    plain = np.array([float(width == 1) for width in WIDTHS] + [0.0] * len(scores) + [1.0])
+    evidence_of = PooledVote(prior, temperatures, tuple(plain[: len(WIDTHS)])).evidence
+
+    def vote(values: NDArray[np.float64]) -> PooledVote:
+        alpha, delta = values[: len(WIDTHS)].tolist(), values[len(WIDTHS) : -1].tolist()
+        return PooledVote(prior, temperatures, tuple(alpha), float(values[-1]), tuple(delta))
+
+    if not truth.size:
+        return vote(plain), 0.0
+    log_prior = np.broadcast_to(np.log(prior), (truth.size, prior.size))
+    addends = np.dstack([evidence_of(labels, distances, neighbor_weights), *scores, log_prior])
+    queries, counted = np.arange(truth.size), np.ones(truth.size) if weights is None else weights
+    shares, n_documents = counted / counted.sum(), counted.sum()
+    votes = slice(len(WIDTHS))
+    pull = np.array([_PULL] * len(WIDTHS) + [_CHANNEL_PULL] * len(scores) + [0.0]) / n_documents
+
+    def loss(values: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        probabilities = _softmax(addends @ values)
+        chosen = np.maximum(probabilities[queries, truth], np.finfo(float).tiny)
+        change = probabilities * shares[:, None]
+        change[queries, truth] -= shares
+        pulled = pull * (values - plain)
+        beyond = values[-1] - values[votes].sum()  # how much the prior says beyond what it says in the votes
+        penalty = pulled @ (values - plain) / 2 + _PRIOR_PULL / n_documents * beyond**2 / 2
+        gradient = np.einsum("qc,qcv->v", change, addends) + pulled
+        gradient[votes] -= _PRIOR_PULL / n_documents * beyond
+        gradient[-1] += _PRIOR_PULL / n_documents * beyond
+        return float(-shares @ np.log(chosen) + penalty), gradient
+
+    start = np.array([1 / len(WIDTHS)] * len(WIDTHS) + [1.0] * (len(scores) + 1))
+    bounds = [(_LEAST_WEIGHT, _MOST_WEIGHT)] * len(WIDTHS) + [(0.0, _MOST_CHANNEL_WEIGHT)] * len(scores)
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[*bounds, (_LEAST_WEIGHT, _MOST_WEIGHT)])
+    return vote(found.x), float(found.fun)
+
+
+def _softmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    shifted = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.asarray(shifted / shifted.sum(axis=1, keepdims=True))

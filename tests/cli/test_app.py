@@ -1,0 +1,50 @@
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+import treewass
+from treewass.cli import app as cli
+
+runner = CliRunner()
+
+
+def test_version():
+    result = runner.invoke(cli.app, ["--version"])
+    assert result.exit_code == 0
+    assert result.output == f"treewass {treewass.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--help"], ["-h"]]
+    + [
+        [command, "--help"] for command in ("demo", "fit", "predict", "search", "similar", "explain", "report", "serve")
+    ],
+)
+def test_help_describes_every_command(arguments):
+    result = runner.invoke(cli.app, arguments)
+    assert result.exit_code == 0
+    assert "Usage" in result.output
+    assert "bench" not in result.output
+
+
+def test_the_demo_prints_json(monkeypatch):
+    def short_demo(console, *, report):
+        console.print("for people")
+        return {"report": report}
+
+    monkeypatch.setattr("treewass.cli.tour.run_demo", short_demo)
+    assert json.loads(runner.invoke(cli.app, ["demo", "--json", "-o", "x.html"]).output) == {"report": "x.html"}
+    assert runner.invoke(cli.app, ["demo"]).output == "for people\n"
+
+
+def test_errors_are_one_sentence(monkeypatch, capsys):
+    def broken():
+        raise ValueError("Expected this, got that.")
+
+    monkeypatch.setattr(cli, "app", broken)
+    with pytest.raises(SystemExit) as stopped:
+        cli.main()
+    assert stopped.value.code == 1
+    assert capsys.readouterr().err == "treewass: Expected this, got that.\n"

@@ -1,0 +1,451 @@
+"""The commands, end to end: in this process, and as the program that is installed."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.model.conftest import LABELS, TEXTS
+from treewass import DocumentModel, EmptyDocumentWarning
+from treewass.cli import app as cli
+from treewass.cli import predict
+from treewass.documents import read_corpus
+
+runner = CliRunner()
+PROGRAM = Path(sysconfig.get_path("scripts"), "treewass.exe" if os.name == "nt" else "treewass")
+CSV = "text,label\n" + "".join(f'"{text}",{label}\n' for text, label in zip(TEXTS * 3, LABELS * 3, strict=True))
+
+
+def invoke(*arguments, **settings):
+    """Run a command in this process; an error that a user would see as one sentence is raised."""
+    result = runner.invoke(cli.app, [str(argument) for argument in arguments], catch_exceptions=False, **settings)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def write(path, text):
+    """Write a file; return its path."""
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def program(*arguments, stdin="", code=0):
+    """Run the installed program."""
+    assert PROGRAM.exists(), f"treewass is not installed: there is no {PROGRAM}"
+    command = [sys.executable, str(PROGRAM), *map(str, arguments)]
+    done = subprocess.run(command, input=stdin, capture_output=True, encoding="utf-8", check=False)
+    assert done.returncode == code, f"{done.returncode}: {done.stdout}{done.stderr}"
+    return done
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    path = tmp_path_factory.mktemp("data") / "pets.csv"
+    path.write_text(CSV, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def model(data):
+    folder = data.parent / "model"
+    invoke("fit", data, "-o", folder, "--neighbors", 3)
+    return folder
+
+
+def test_fit_says_how_good_it_is(data, tmp_path):
+    text = invoke("fit", data, "-o", tmp_path / "model", "--neighbors", 3, "--seed", 1)
+    for piece in (
+        "Error on 14 held-out documents",
+        "TF-IDF neighbours",
+        "linear SVM",
+        "45 documents in 3 classes",
+        "Next:",
+    ):
+        assert piece in text
+    card = (tmp_path / "model" / "README.md").read_text("utf-8")
+    assert "learned from 31 others" in card
+    assert "from all 45 documents" in card
+    assert "pets, 45 documents" in card
+
+
+def test_fit_prints_json(data, tmp_path):
+    summary = json.loads(invoke("fit", data, "-o", tmp_path / "m", "--neighbors", 3, "--no-texts", "--json"))
+    assert summary["documents"] == 45
+    assert summary["classes"] == ["car", "cat", "dog"]
+    assert set(summary["evaluation"]["rivals"]) == {"TF-IDF neighbours", "linear SVM on TF-IDF"}
+    assert 0 <= summary["evaluation"]["error"] <= 1
+    assert DocumentModel.load(tmp_path / "m").contents_.documents.texts is None
+    summary = json.loads(invoke("fit", data, "-o", tmp_path / "m", "--test-size", 0, "--neighbors", 3, "--json"))
+    assert summary["evaluation"] is None
+
+
+def test_fit_takes_word_vectors(data, tmp_path):
+    vectors = tmp_path / "vectors.txt"
+    vectors.write_text("cat 1 0 0\nkitten 1 0.1 0\ndog 0 1 0\ncar 0 0 1\n")
+    invoke("fit", data, "-o", tmp_path / "m", "--neighbors", 3, "--vectors", vectors, "--test-size", 0)
+    model = DocumentModel.load(tmp_path / "m")
+    assert model.word_vectors == str(vectors)
+    assert model.predict(["kitten"]).tolist() == ["cat"]
+    with pytest.raises(FileNotFoundError, match="There is no file"):
+        invoke("fit", data, "-o", tmp_path / "m", "--vectors", tmp_path / "none.txt")
+
+
+def test_documents_marked_as_test_are_never_learned_from(tmp_path):
+    rows = [
+        json.dumps({"text": text, "label": label, "split": "test" if number % 5 == 0 else "train"})
+        for number, (text, label) in enumerate(zip(TEXTS, LABELS, strict=True))
+    ]
+    (tmp_path / "pets.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    summary = json.loads(invoke("fit", tmp_path / "pets.jsonl", "-o", tmp_path / "m", "--neighbors", 3, "--json"))
+    assert summary["documents"] == 12
+    assert summary["evaluation"]["n_test"] == 3
+    assert summary["fit_seconds"] > 0
+
+
+@pytest.mark.parametrize("metric", ["bow", "tfidf"])
+def test_metrics_have_names(metric, data, tmp_path):
+    invoke("fit", data, "-o", tmp_path / "m", "--metric", metric, "--test-size", 0, "--neighbors", 3)
+    model = DocumentModel.load(tmp_path / "m")
+    assert model.metric == metric
+    assert f"| metric | `{metric}` |" in (tmp_path / "m" / "README.md").read_text("utf-8")
+    assert model.predict(["my cat"]).tolist() == ["cat"]
+
+
+def test_names_that_look_like_markup_are_names(data, tmp_path):
+    folder = tmp_path / "m[" / "x]"
+    text = invoke("fit", data, "-o", folder, "--test-size", 0, "--neighbors", 3)
+    assert f"Written to {folder}." in " ".join(text.split())
+    assert DocumentModel.load(folder).classes_.size == 3
+
+
+def test_few_documents_are_learned_from_or_refused_with_advice(tmp_path):
+    (tmp_path / "few.csv").write_text("text,label\na cat,cat\nthe cat,cat\na dog,dog\n", encoding="utf-8")
+    summary = json.loads(invoke("fit", tmp_path / "few.csv", "-o", tmp_path / "m", "--neighbors", 1, "--json"))
+    assert (summary["documents"], summary["evaluation"]["n_test"]) == (3, 1)
+    (tmp_path / "two.csv").write_text("text,label\na cat,cat\na dog,dog\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="too few documents to hold some out"):
+        invoke("fit", tmp_path / "two.csv", "-o", tmp_path / "two")
+    invoke("fit", tmp_path / "two.csv", "-o", tmp_path / "two", "--test-size", 0)
+
+
+def test_search_prints_rows_and_json(model):
+    rows = [line.split("\t") for line in invoke("search", model, "my cat purrs", "-k", 4).splitlines()]
+    assert len(rows) == 4
+    assert all(len(row) == 5 for row in rows)
+    found = [json.loads(line) for line in invoke("search", model, "my cat purrs", "-k", 4, "--json").splitlines()]
+    assert [entry["id"] for entry in found] == [int(row[1]) for row in rows]
+    assert found == json.loads(json.dumps([asdict(hit) for hit in DocumentModel.load(model).search("my cat purrs", 4)]))
+
+
+def test_similar_takes_a_text_or_a_document(model):
+    loaded = DocumentModel.load(model)
+    for text, expected in (("my cat purrs", loaded.similar("my cat purrs", 3)), ("id:2", loaded.similar(id=2, k=3))):
+        found = [json.loads(line) for line in invoke("similar", model, text, "-k", 3, "--json").splitlines()]
+        assert found == json.loads(json.dumps([asdict(hit) for hit in expected]))
+    with pytest.raises(ValueError, match="has the key 'x'"):
+        invoke("similar", model, "key:x")
+    with pytest.raises(ValueError, match="such as id:17, got 'id:abc'"):
+        invoke("similar", model, "id:abc")
+
+
+def test_filters_are_written_as_conditions(tmp_path):
+    texts, labels = ["a cat purrs", "a cat sleeps", "a dog barks", "a dog and a cat"], [1, 1, 2, 2]
+    columns = {"year": [2000, 2001, 2002, None], "town": ["Ghent", "Rome", "Ghent", "Oslo"]}
+    DocumentModel(n_neighbors=1).fit(texts, labels, columns=columns).save(tmp_path / "model")
+    for options, expected in (
+        (("--label", 1), {0, 1}),
+        (("--where", "year>=2001"), {1}),
+        (("--where", "year < 2001.5", "--where", "town=Rome"), {1}),
+        (("--where", "label!=1", "--where", "town==Oslo"), {3}),
+        (("--where", "year>2000", "--where", "year<2002"), {1}),
+        (("--label", 1, "--where", "label==2"), set()),
+    ):
+        found = invoke("search", tmp_path / "model", "cat", "--json", *options).splitlines()
+        assert {json.loads(line)["id"] for line in found} == expected
+    with pytest.raises(ValueError, match="filter on 'year' cannot be used"):
+        invoke("search", tmp_path / "model", "cat", "--where", "year>soon")
+    with pytest.raises(ValueError, match="a column among label, year, town, got 'size'"):
+        invoke("search", tmp_path / "model", "cat", "--where", "size>3")
+    with pytest.raises(ValueError, match=r"filter on 'year' cannot be used.*got nan"):
+        invoke("search", tmp_path / "model", "cat", "--where", "year=nan")
+
+
+def test_a_filter_that_no_document_passes_is_said(model):
+    result = runner.invoke(cli.app, ["search", str(model), "cat", "--label", "bird"])
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "No document passes the filter. Labels: car, cat, dog." in result.stderr
+    assert "passes the filter" not in runner.invoke(cli.app, ["search", str(model), "cat", "--label", "cat"]).stderr
+
+
+def test_fit_keeps_names_and_columns(tmp_path):
+    rows = [
+        f"a {word},{label},{word}-1,{year},0{year}"
+        for word, label, year in zip(["cat", "kitten", "dog", "puppy"] * 3, "ccdd" * 3, range(12), strict=True)
+    ]
+    rows = [row.replace("-1", f"-{number}") for number, row in enumerate(rows)]
+    (tmp_path / "pets.csv").write_text("\n".join(["text,label,name,year,code", *rows, "a bird,c,,,"]), encoding="utf-8")
+    invoke("fit", tmp_path / "pets.csv", "-o", tmp_path / "m", "--id", "name", "--keep", "year", "--keep", "code")
+    model = DocumentModel.load(tmp_path / "m")
+    assert model.document(key="dog-2").columns == {"year": 2, "code": "02"}
+    assert invoke("explain", tmp_path / "m", "key:dog-2", "--json") == invoke(
+        "explain", tmp_path / "m", "id:2", "--json"
+    )
+    assert (model.document(12).key, model.document(12).columns) == (None, {"year": None, "code": None})
+    found = invoke("search", tmp_path / "m", "cat", "--where", "year>3", "--json").splitlines()
+    assert {json.loads(line)["key"] for line in found} == {"cat-4", "cat-8"}
+    with pytest.raises(ValueError, match="no field 'size'"):
+        invoke("fit", tmp_path / "pets.csv", "-o", tmp_path / "m", "--keep", "size")
+    with pytest.raises(ValueError, match="expected a table or JSON lines to read further columns from"):
+        invoke("fit", tmp_path, "-o", tmp_path / "n", "--keep", "size")
+
+
+def test_predict_reads_files_and_standard_input(model, data, tmp_path):
+    rows = [line.split("\t") for line in invoke("predict", model, data).splitlines()]
+    assert len(rows) == 45
+    assert [row[0] for row in rows] == DocumentModel.load(model).predict(TEXTS * 3).tolist()
+    line = invoke("predict", model, "-", "--json", input='{"text": "my cat"}\n')
+    assert json.loads(line)["label"] == "cat"
+    assert sum(json.loads(line)["probabilities"].values()) == pytest.approx(1, abs=1e-4)
+    result = runner.invoke(cli.app, ["predict", str(model), str(data), "--label", "label"])
+    assert re.search(r"of 45 wrong: error [\d.]+ %", result.stderr)
+    (tmp_path / "plain.txt").write_text("a dog barks\nmy car\n", encoding="utf-8")
+    assert [row.split("\t")[0] for row in invoke("predict", model, tmp_path / "plain.txt").splitlines()] == [
+        "dog",
+        "car",
+    ]
+
+
+def test_predict_says_on_how_many_documents_of_the_model_the_error_is(model, data, tmp_path):
+    def said(path, folder=model):
+        result = runner.invoke(cli.app, ["predict", str(folder), str(path), "--label", "label"])
+        assert len(result.stdout.splitlines()) == len(path.read_text("utf-8").splitlines()) - 1
+        return result.stderr.splitlines()
+
+    (note,) = said(data)[1:]
+    assert note.startswith("treewass: note: 45 of these 45 texts are documents of the model")
+    assert note.endswith("the error on new texts may be higher.")
+    some = write(tmp_path / "some.csv", f"text,label\n{TEXTS[0]},cat\n{TEXTS[0]} again,cat\n{TEXTS[1]},cat\n")
+    assert "note: 2 of these 3 texts" in said(some)[1]
+    new = write(tmp_path / "new.csv", "text,label\nmy new cat,cat\n")
+    assert len(said(new)) == 1
+    invoke("fit", data, "-o", tmp_path / "m", "--test-size", 0, "--neighbors", 3, "--no-texts")
+    assert len(said(data, tmp_path / "m")) == 1  # nothing to compare with
+
+
+def test_predict_numbers_unknown_texts_over_all_blocks(model, tmp_path, monkeypatch):
+    monkeypatch.setattr(predict, "_BLOCK", 3)
+    (tmp_path / "plain.txt").write_text("cat\nxyzzy\ncat\ncat\nxyzzy\ncat\ncat\ncat\ncat\n", encoding="utf-8")
+    with pytest.warns(EmptyDocumentWarning) as warned:
+        invoke("predict", model, tmp_path / "plain.txt")
+    assert [str(warning.message) for warning in warned] == [
+        "2 document(s) hold no known word (rows 1, 4): they get the class shares of the training."
+    ]
+
+
+def test_control_characters_are_not_printed(model, tmp_path):
+    (tmp_path / "plain.txt").write_text("my \x1b[31mcat\x9b\n", encoding="utf-8")
+    assert invoke("predict", model, tmp_path / "plain.txt").endswith("\tmy \ufffd[31mcat\ufffd\n")
+
+
+def test_explain_tells_of_pairs_and_labels(model, tmp_path):
+    text = invoke("explain", model, "my cat purrs", "the dog barks", "--picture", tmp_path / "plan.png")
+    assert "Distance" in text
+    assert "cat" in text
+    assert (tmp_path / "plan.png").read_bytes().startswith(b"\x89PNG")
+    pair = json.loads(invoke("explain", model, "id:0", "-", "--json", input="the dog barks"))
+    assert pair["distance"] == pytest.approx(sum(move["cost"] for move in pair["moves"]))
+    assert "Label cat" in invoke("explain", model, "my cat purrs")
+    result = runner.invoke(cli.app, ["explain", str(model), "my cat purrs", "--picture", str(tmp_path / "one.png")])
+    assert result.exit_code == 2
+    assert "--picture" in result.stderr
+    assert not (tmp_path / "one.png").exists()
+    assert json.loads(invoke("explain", model, "id:0", "--json"))["label"] == "cat"
+
+
+def test_pictures_and_reports_find_the_home_folder(model, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    invoke("explain", model, "my cat purrs", "the dog barks", "--picture", "~/plan.png")
+    assert (tmp_path / "plan.png").exists()
+
+
+def test_report_is_written(model, tmp_path):
+    found = json.loads(invoke("report", model, "-o", tmp_path / "report.html", "--json"))
+    assert found["report"] == str(tmp_path / "report.html")
+    assert found["held_out"] is True
+    assert found["near_duplicates"]
+    assert "The learned tree" in (tmp_path / "report.html").read_text("utf-8")
+    assert "Written to" in invoke("report", model, "-o", tmp_path / "report.html")
+
+
+def test_the_program_answers_by_exit_code_and_one_sentence(model, data, tmp_path):
+    done = program("search", model, "-", "-k", 2, stdin="Käse, 🐈 and cat")
+    assert len(done.stdout.splitlines()) == 2
+    assert done.stderr == "No document holds the word 'kase'.\n"
+    done = program("search", model, "xyzzy catt")
+    assert done.stdout == ""
+    assert done.stderr == (
+        "No document holds the word 'xyzzy'.\nNo document holds the word 'catt'. Did you mean 'cat'?\n"
+    )
+    done = program("search", tmp_path / "no", "cat", code=1)
+    assert re.fullmatch(r"treewass: Expected the folder of a model, but there is none at .*\n", done.stderr)
+    assert done.stdout == ""
+    assert "Traceback" in program("--debug", "search", tmp_path / "no", "cat", code=1).stderr
+    assert "Traceback" not in program("search", code=2).stderr
+    program("search", model, "cat", "-k", 0, code=2)
+
+
+@pytest.mark.parametrize("arguments", [("fit", "-o", "m"), ("predict", "m")])
+@pytest.mark.parametrize(
+    ("name", "content", "options", "message"),
+    [
+        ("a.csv", b"text,label\nx,y\n", ("--text", "body"), "Name the right one with --text '…'."),
+        ("a.csv", b"text,label\nx,y\n", ("--label", "kind"), "Name the right one with --label '…'."),
+        ("a.csv", b"text\tlabel\nx\ty\n", (), "pass --format tsv."),
+        ("a.tsv", b"x\ty\nx\tz\n", (), "pass --format lines."),
+        ("a.tsv", b"text\tlabel\tsplit\tsplit\na\tb\tc\td\n", ("--label", "label"), "Rename all but one."),
+        (
+            "a.tsv",
+            b"text\tlabel\tsplit\na\tb\tc\n",
+            ("--label", "label"),
+            "'split' is 'c'; expected 'train' or 'test'\n",
+        ),
+        ("a.json", b"{}", (), "which --format jsonl reads"),
+        ("a.pdf", b"", (), "Pass --format as one of 'jsonl'"),
+        ("a.csv", b"", ("--format", "xml"), "Expected --format to be one of 'jsonl'"),
+        ("a.csv", b"", ("--format", "folder"), "but --format folder reads a folder. Leave --format out"),
+        (".", None, ("--format", "csv"), "but --format csv reads a file. Pass the path of a file, or --format folder"),
+        ("a.csv", b"text,label\n\xe4,y\n", (), "Pass --encoding cp1252, --encoding latin-1 or"),
+        ("a.csv", b"", ("--encoding", "klingon"), "Expected --encoding to name"),
+    ],
+)
+def test_errors_of_data_speak_of_options(arguments, name, content, options, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    if content is not None:
+        Path(name).write_bytes(content)
+    result = runner.invoke(cli.app, [*arguments, name, *options])
+    assert message in str(result.exception)
+    assert not re.search(r"\b[a-z_]+=", str(result.exception))
+    with pytest.raises(ValueError, match=r"Name the right one with text='…'\."):  # from Python, also afterwards
+        read_corpus(write(tmp_path / "b.csv", "text,label\nx,y\n"), text="body")
+
+
+def test_one_class_is_an_error_that_speaks_of_options(tmp_path):
+    path = write(tmp_path / "a.csv", "text,label\nx,y\n")
+    result = runner.invoke(cli.app, ["fit", str(path), "-o", str(tmp_path / "m")])
+    assert str(result.exception).endswith("Check the label column; name another with --label.")
+
+
+def test_wrong_settings_are_wrong_usage(data, tmp_path):
+    for option, value in (("--metric", "forest"), ("--seed", "-1")):
+        result = runner.invoke(cli.app, ["fit", str(data), "-o", str(tmp_path / "m"), option, value])
+        assert result.exit_code == 2
+        assert f"Invalid value for '{option}'" in result.stderr
+
+
+def test_errors_are_one_sentence(model, data, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("warnings.showwarning", None)  # set by main, and restored afterwards
+    for arguments, message in [
+        (("fit", tmp_path / "no.csv", "-o", tmp_path / "m"), "There is no file or folder"),
+        (("fit", data, "-o", tmp_path / "m", "--text", "body"), "no column 'body' in the header"),
+        (("fit", data, "-o", data.parent), "holds other files"),
+        (("fit", data, "-o", data), "is a file"),
+        (("fit", data, "-o", data / "model"), "is a file"),
+        (("search", model, ""), 'but the text is empty. Give some words, such as "a text", or - for standard input.'),
+        (("search", model, " \t"), "but the text is empty"),
+        (("explain", model, "a cat", ""), "but the text is empty"),
+        (("explain", model, "id:abc"), "such as id:17, got 'id:abc'"),
+        (("explain", model, "id:999"), "No document in the model has id 999."),
+        (("predict", model, tmp_path), "expected documents, found none"),
+    ]:
+        monkeypatch.setattr(sys, "argv", ["treewass", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stopped:
+            cli.main()
+        printed = capsys.readouterr()
+        assert stopped.value.code == 1
+        assert message in printed.err
+        assert printed.err.startswith("treewass: ")
+        assert printed.err.count("\n") == 1
+        assert printed.out == ""
+
+
+def test_a_model_is_replaced_only_with_a_word(data, tmp_path):
+    target = tmp_path / "model"
+    quick = ("fit", data, "-o", target, "--test-size", 0)
+    assert "replaced" not in program(*quick).stderr
+    assert "will be replaced" in program(*quick).stderr
+
+
+def test_a_reader_that_leaves_is_no_error_to_shout_about(model, tmp_path):
+    (tmp_path / "many.txt").write_text("a dog barks\n" * 5000, encoding="utf-8")
+    command = f"'{sys.executable}' '{PROGRAM}' predict '{model}' '{tmp_path / 'many.txt'}' | head -n 1"
+    done = subprocess.run(command, shell=True, capture_output=True, encoding="utf-8", check=True)
+    assert done.stdout.startswith("dog\t")
+    assert done.stderr == ""
+
+
+def at_terminal(*arguments):
+    """Run the program at a terminal; return what it shows there."""
+    import pty
+
+    terminal, end = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "110"}
+    with subprocess.Popen(
+        [sys.executable, str(PROGRAM), *map(str, arguments)], stdout=end, stderr=end, stdin=end, env=environment
+    ) as process:
+        os.close(end)
+        shown = b""
+        while True:
+            try:
+                piece = os.read(terminal, 4096)
+            except OSError:  # Linux says so when the other end is closed
+                break
+            if not piece:
+                break
+            shown += piece
+    os.close(terminal)
+    assert process.returncode == 0, shown.decode()
+    return shown.decode()
+
+
+def test_people_see_tables_colours_and_bars(model, data, tmp_path):
+    table = at_terminal("search", model, "my cat purrs", "-k", 2)
+    assert "score" in table
+    assert "words missing" in table
+    assert "distance" in at_terminal("similar", model, "id:3", "-k", 2)
+    assert "┃" in table
+    assert "\x1b[" in at_terminal("explain", model, "my cat purrs", "the dog barks")
+    bars = at_terminal("fit", data, "-o", tmp_path / "m", "--neighbors", 3)
+    assert "refining" in bars
+    assert re.search(r"\d:\d\d:\d\d", bars), "no time left is shown"
+    assert "verbose" not in (tmp_path / "m" / "README.md").read_text("utf-8")
+
+
+def test_shell_completion_is_offered(monkeypatch):
+    monkeypatch.setenv("_TREEWASS_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", "treewass se")
+    monkeypatch.setenv("COMP_CWORD", "1")
+    assert program().stdout.split() == ["search", "serve"]
+
+
+def test_searching_needs_neither_scikit_learn_nor_numba(model):
+    code = (
+        "import sys; from typer.testing import CliRunner; from treewass.cli.app import app; "
+        f"result = CliRunner().invoke(app, ['search', {str(model)!r}, 'cat']); assert result.exit_code == 0; "
+        "sys.stderr.write(' '.join(sys.modules))"
+    )
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stderr.split()
+    assert not {"scipy", "sklearn", "numba", "matplotlib", "plotly", "rich.table"} & set(loaded)
+
+
+def test_standard_input_is_named_as_such(model):
+    assert "but standard input is empty" in program("search", model, "-", stdin="\n", code=1).stderr
+    done = program("predict", model, "-", stdin="plain words", code=1)
+    assert done.stderr.startswith("treewass: standard input: 1 of 1 rows")
+    assert "--format" in done.stderr

@@ -1,0 +1,160 @@
+import numpy as np
+import pytest
+from scipy.sparse import csr_array, hstack
+from sklearn.feature_extraction.text import CountVectorizer
+
+from tests.oracles import linear_program
+from treewass import EmptyDocumentWarning, SupervisedTreeWasserstein, TreeWassersteinClassifier
+from treewass.documents import make_documents
+from treewass.documents.synthetic import INSTRUMENTS, make_instruments
+from treewass.learners.stw.smooth_variants import smooth_distances
+from treewass.trees import perfect_tree
+
+SMALL = {"arity": 3, "depth": 2, "epochs": 3, "batch_size": 20}
+
+
+@pytest.fixture(scope="module")
+def documents():
+    X, y = make_documents(120, n_words=60, words_per_document=8, n_classes=3, random_state=0)
+    return csr_array(X, dtype=float), np.array(["ant", "bee", "cow"])[y]
+
+
+@pytest.fixture(scope="module")
+def fitted(documents):
+    return SupervisedTreeWasserstein(**SMALL).fit(*documents)
+
+
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 10))])
+def test_synthetic_set_isolates_the_two_telling_words(seed):
+    vectorizer = CountVectorizer(vocabulary=list(INSTRUMENTS))
+    train, test = make_instruments(1000, random_state=seed), make_instruments(1000, random_state=seed + 100)
+    X = vectorizer.transform(train.texts)
+    learner = SupervisedTreeWasserstein(depth=1, margin=10, random_state=seed).fit(X, train.labels)
+    nodes = learner.metric_.trees[0].word_nodes
+    assert nodes[0] == nodes[1]
+    assert not set(nodes[:2]) & set(nodes[2:])
+    classifier = TreeWassersteinClassifier(learner.metric_, n_neighbors=1, vote="majority").fit(X, train.labels)
+    assert classifier.score(vectorizer.transform(test.texts), test.labels) == 1
+
+
+def test_learned_distance_is_the_optimal_transport_cost(documents, fitted):
+    X, _ = documents
+    distances = fitted.pairwise(X[:3])
+    for first in range(3):
+        for second in range(first):
+            expected = linear_program(fitted.metric_, X[[first]].toarray()[0], X[[second]].toarray()[0])
+            assert distances[first, second] == pytest.approx(expected, abs=1e-6)
+
+
+def test_words_hang_from_their_best_scores_the_root_included(fitted):
+    tree = fitted.metric_.trees[0]
+    assert np.array_equal(tree.word_nodes, fitted.scores_.argmax(axis=1))
+    assert np.array_equal(tree.parents, perfect_tree(3, 2).parents)
+    assert (tree.leaf_lengths == 1).all()
+
+
+def test_same_seed_same_tree_for_every_number_of_threads(documents, fitted):
+    again = SupervisedTreeWasserstein(**SMALL, n_jobs=3).fit(*documents)
+    assert np.array_equal(again.scores_, fitted.scores_)
+    assert again.metric_ == fitted.metric_
+    other = SupervisedTreeWasserstein(**SMALL, random_state=1).fit(*documents)
+    assert other.metric_ != fitted.metric_
+
+
+def test_torch_learns_the_same_tree(documents, fitted):
+    learner = SupervisedTreeWasserstein(**SMALL, device="cpu").fit(*documents)
+    assert np.mean(np.abs(learner.scores_ - fitted.scores_)) < 1e-4
+    assert np.mean(learner.metric_.trees[0].word_nodes == fitted.metric_.trees[0].word_nodes) > 0.95
+    assert [r.loss for r in learner.history_] == pytest.approx([r.loss for r in fitted.history_], abs=1e-3)
+
+
+@pytest.mark.parametrize("parents", ["sparsemax", "rankmax"])
+def test_other_parents_need_torch(documents, parents):
+    X, y = documents
+    learner = SupervisedTreeWasserstein(**SMALL, parents=parents).fit(X, y)
+    assert learner.metric_.trees[0].n_nodes == 13
+    assert learner.pairwise(X[:2], variant="soft-smooth").shape == (2, 2)
+
+
+def test_a_tuple_sets_the_smoothness_or_the_learning_rate(documents, fitted):
+    X, y = documents
+    settings = {"absolute": ("tanh", 2), "optimizer": ["adam", 0.1]}  # lists come from JSON
+    learner = SupervisedTreeWasserstein(**SMALL, **settings).fit(X, y)
+    assert np.array_equal(learner.scores_, fitted.scores_)
+    for settings in ({"absolute": ("tanh", 4.0)}, {"absolute": "huber"}, {"optimizer": ("adam", 0.05)}):
+        other = SupervisedTreeWasserstein(**SMALL, **settings).fit(X, y)
+        assert not np.array_equal(other.scores_, fitted.scores_)
+
+
+def test_fifteen_parameters_at_most():
+    assert len(SupervisedTreeWasserstein().get_params()) <= 15
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"margin": 0}, "margin as a finite number above zero"),
+        ({"margin": [5, -1]}, "margin as a finite number above zero"),
+        ({"margin": []}, "margin as a finite number above zero"),
+        ({"margin": "10"}, "margin as a finite number above zero, or several, got '10'"),
+        ({"margin": "abc"}, "margin as a finite number above zero"),
+        ({"margin": None}, "margin as a finite number above zero"),
+        ({"epochs": None}, "epochs as an integer of at least 1, got None"),
+        ({"validation_fraction": None}, "validation_fraction from zero to below one, got None"),
+        ({"margin": [5, 10], "validation_fraction": 0}, "validation_fraction above zero"),
+        ({"depth": 0}, "depth as an integer of at least 1, got 0"),
+        ({"arity": 1}, "arity as an integer of at least 2"),
+        ({"epochs": 0}, "epochs as an integer of at least 1"),
+        ({"batch_size": 1}, "batch_size as an integer of at least 2"),
+        ({"absolute": ("tanh", 0)}, "absolute to be one of tanh, huber, or a tuple of a name and a finite number"),
+        ({"absolute": "round"}, "absolute to be one of tanh, huber, or"),
+        ({"optimizer": ("adam", np.nan)}, r"such as \('adam', 0.1\), got \('adam', nan\)"),
+        ({"optimizer": ("adam", "0.1")}, "optimizer to be one of adam, lars"),
+        ({"optimizer": ("adam", 0.1, 0.9)}, "optimizer to be one of adam, lars"),
+        ({"validation_fraction": 1}, "validation_fraction from zero to below one"),
+        ({"parents": "hardmax"}, "parents to be one of softmax, sparsemax, rankmax, got 'hardmax'"),
+        ({"optimizer": "sgd"}, "optimizer to be one of adam, lars"),
+    ],
+)
+def test_bad_parameters_are_refused(documents, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        SupervisedTreeWasserstein(**{**SMALL, **parameters}).fit(*documents)
+
+
+def test_one_class_is_refused(documents):
+    X, _ = documents
+    with pytest.raises(ValueError, match=r"at least two labels, got one class \(ant\)"):
+        SupervisedTreeWasserstein(**SMALL).fit(X, ["ant"] * 120)
+    with (
+        pytest.warns(EmptyDocumentWarning),
+        pytest.raises(ValueError, match=r"with words .* one class \(1\)"),
+    ):
+        SupervisedTreeWasserstein(**SMALL).fit([[1, 0], [1, 1], [0, 0]], [1, 1, 2])
+
+
+def test_empty_documents_teach_nothing_and_unseen_words_are_unknown(documents, fitted):
+    X, y = documents
+    wide = csr_array(hstack([X, csr_array((120, 1))]))
+    wider = csr_array(np.vstack([wide.toarray(), np.zeros((2, 61))]))
+    with pytest.warns(EmptyDocumentWarning, match=r"2 document\(s\) hold no known word .* they teach nothing"):
+        learner = SupervisedTreeWasserstein(**SMALL).fit(wider, [*y, "ant", "bee"])
+    assert learner.metric_.masses[0, 60] == 0
+    assert learner.history_[0].loss == pytest.approx(fitted.history_[0].loss, abs=0.05)
+    with pytest.warns(EmptyDocumentWarning), pytest.raises(ValueError, match="X holds only zeros"):
+        SupervisedTreeWasserstein(**SMALL).fit(np.zeros((4, 3)), [0, 0, 1, 1])
+
+
+def test_missing_torch_is_named_with_its_pip_line(documents, fitted, monkeypatch):
+    import sys
+    from importlib import import_module
+
+    monkeypatch.setitem(sys.modules, "torch", None)
+    assert SupervisedTreeWasserstein(**SMALL).fit(*documents).best_epoch_ > 0
+    with pytest.raises(ImportError, match=r'pip install "treewass\[train\]"'):
+        SupervisedTreeWasserstein(**SMALL, device="cpu").fit(*documents)
+    with pytest.raises(ImportError, match="parents by sparsemax needs the module 'torch'"):
+        smooth_distances(fitted.metric_, documents[0], scores=fitted.scores_, parents="sparsemax")
+    for name in ("learners.stw.soft_trees", "trees.torch_distances"):
+        monkeypatch.delitem(sys.modules, f"treewass.{name}", raising=False)
+        with pytest.raises(ImportError, match=r"needs the module 'torch'.* \"treewass\[train\]\""):
+            import_module(f"treewass.{name}")

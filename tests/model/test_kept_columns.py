@@ -1,0 +1,151 @@
+import operator
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from treewass import DocumentModel
+from treewass.model.kept_columns import KeptColumn, check_columns
+
+from .conftest import LABELS, TEXTS
+
+COMPARISONS = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+VALUES = st.one_of(
+    st.lists(st.none() | st.text(max_size=3)),
+    st.lists(st.none() | st.integers(-5, 5)),
+    st.lists(st.none() | st.integers(-5, 5) | st.floats(-5, 5)),
+)
+
+
+@given(values=VALUES, data=st.data())
+def test_a_column_is_a_list_of_values(values, data):
+    column = KeptColumn.of(values)
+    assert list(column) == values
+    cut = data.draw(st.integers(0, len(values)))
+    assert list(KeptColumn.of(values[:cut]).joined(values[cut:])) == values
+    mask = np.array(data.draw(st.lists(st.booleans(), min_size=len(values), max_size=len(values))), dtype=bool)
+    kept = column.kept(mask)
+    assert list(kept) == [value for value, keep in zip(values, mask, strict=True) if keep]
+    assert len(kept.distinct) == len(set(kept) - {None})
+    there = [value for value in values if value is not None]
+    if there:
+        wanted = data.draw(st.sampled_from(there))
+        for name, compare in COMPARISONS.items():
+            expected = [name == "!=" if value is None else compare(value, wanted) for value in values]
+            assert column.matches(name, wanted).tolist() == expected
+    assert column.matches("==", None).tolist() == [value is None for value in values]
+
+
+@pytest.mark.parametrize(
+    ("columns", "error", "message"),
+    [
+        ({"label": ["a", "b"]}, ValueError, "other than id, key, label"),
+        ({"year": [1]}, ValueError, r"a value per text \(2\) in column 'year', got 1"),
+        ({"year": [1, "x"]}, TypeError, "int and str in row"),
+        ({"year": [True, 1]}, TypeError, "bool and int"),
+        ({"year": [1.0, float("nan")]}, ValueError, r"row\(s\) 1 hold others"),
+        ({"year": [1, 2**64]}, ValueError, r"row\(s\) 1 hold others"),
+        ({"name": ["a", "\ud800"]}, ValueError, r"row\(s\) 1 hold others"),
+    ],
+)
+def test_what_cannot_be_kept_is_refused(columns, error, message):
+    with pytest.raises(error, match=message):
+        check_columns(columns, 2)
+
+
+@pytest.fixture(scope="module")
+def model():
+    """Two of the documents have no label, one no key; years go from 2000 to 2014."""
+    made = DocumentModel(n_neighbors=3).fit(
+        TEXTS, LABELS, keys=[f"k{n}" for n in range(15)], columns={"year": range(2000, 2015), "odd": [1.5, None, 2] * 5}
+    )
+    made.add(["a cat sleeps", "a dog barks"], [None, "dog"], keys=["new", None], columns={"year": [None, 2020]})
+    made.add(["the cat and the dog"], titles=["both"], columns={"place": ["Ghent"]})
+    return made
+
+
+def test_documents_have_keys_and_columns(model, tmp_path):
+    model.save(tmp_path / "model")
+    for one in (model, DocumentModel.load(tmp_path / "model")):
+        found = one.document(key="k3")
+        assert (found.id, found.key, found.columns) == (3, "k3", {"year": 2003, "odd": 1.5, "place": None})
+        assert (one.document(15).label, one.document(15).key, one.document(16).key) == (None, "new", None)
+        assert one.document(17).columns == {"year": None, "odd": None, "place": "Ghent"}
+        assert [hit.id for hit in one.similar(key="k3", k=17)] == [hit.id for hit in one.similar(TEXTS[3], 18)][1:]
+    with pytest.raises(ValueError, match=r"the key 'k99'"):
+        model.document(key="k99")
+    with pytest.raises(ValueError, match=r"holds documents of \['k3'\]"):
+        model.add(["a cat"], ["cat"], keys=["k3"])
+    with pytest.raises(ValueError, match=r"\['x'\] come more than once"):
+        model.add(["a cat", "a dog"], keys=["x", "x"])
+    with pytest.raises(ValueError, match="either the id or the key"):
+        model.document()
+    again = DocumentModel.load(tmp_path / "model")
+    again.remove([0], keys=["k1"])
+    assert again.index_.ids[:2].tolist() == [2, 3]
+    with pytest.raises(ValueError, match="k1"):
+        again.remove(keys=["k1"])
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        ({"label": "cat"}, [0, 1, 2, 3, 4]),
+        ({"label": None}, [15, 17]),
+        ({"label": "cat", "year": (">", 2002)}, [3, 4]),
+        ({"year": (">=", 2013), "odd": ("!=", 2)}, [13, 16]),
+        ({"year": [(">", 2002), ("<=", 2005), ("!=", 2004)]}, [3, 5]),
+        ({"place": "Ghent"}, [17]),
+        ({"place": "Rome"}, []),
+        ({}, list(range(18))),
+    ],
+)
+def test_filters(model, where, expected):
+    assert sorted(hit.id for hit in model.similar("a cat and a dog", 99, where=where)) == expected
+    allowed = [hit.id for hit in model.similar("a cat and a dog", 99) if hit.id in expected]
+    assert [hit.id for hit in model.similar("a cat and a dog", 3, where=where)] == allowed[:3]
+
+
+@pytest.mark.parametrize(
+    ("where", "message"),
+    [
+        ({"town": "Ghent"}, "a column among label, year, odd, place, got 'town'"),
+        ({"year": "2001"}, r"filter on 'year' cannot be used\. Expected a value such as 2020, got '2001'"),
+        ({"year": ("~", 1)}, "an operator among"),
+        ({"year": [(">", 1), ("~", 1)]}, "an operator among"),
+        ({"year": ("<", None)}, "a value to compare with <"),
+    ],
+)
+def test_filters_that_cannot_be_used(model, where, message):
+    with pytest.raises(ValueError, match=message):
+        model.similar("a cat", where=where)
+
+
+def test_documents_without_a_label_are_found_and_never_vote(model, tmp_path):
+    labelled = DocumentModel.load(_saved(model, tmp_path))
+    labelled.remove([15, 17])
+    queries = ["a cat sleeps", "the cat and the dog"]
+    np.testing.assert_array_equal(model.predict_proba(queries), labelled.predict_proba(queries))
+    assert model.explain_prediction(queries[0]) == labelled.explain_prediction(queries[0])
+    assert [hit.id for hit in model.similar("a cat sleeps", 1)] == [15]
+    updated = DocumentModel.load(tmp_path / "model")
+    updated.update(["a bird sings", "a bird"], ["bird", None])
+    assert updated.classes_.tolist() == ["bird", "car", "cat", "dog"]
+    assert [updated.document(number).label for number in (15, 17, 18, 19)] == [None, None, "bird", None]
+    assert updated.outline().classes
+    with pytest.raises(ValueError, match=r"a label for each text to learn from, but row\(s\) 1"):
+        DocumentModel().fit(["a cat", "a dog", "a car"], ["cat", None, "car"])
+
+
+def _saved(model, folder):
+    model.save(folder / "model")
+    return folder / "model"
+
+
+def test_several_texts_are_one_search(model):
+    assert model.similar(["a cat", "a dog"], 3) == [model.similar("a cat", 3), model.similar("a dog", 3)]
+    with pytest.raises(ValueError, match="more than one of them"):
+        model.similar("a cat", id=3)

@@ -1,0 +1,102 @@
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from treewass import DocumentModel
+from treewass.documents import WordVectors, make_documents
+
+from .conftest import LABELS, TEXTS
+
+
+def generated(n_documents=90, seed=0):
+    counts, labels = make_documents(n_documents, n_words=60, words_per_document=12, n_classes=3, random_state=seed)
+    random = np.random.default_rng(seed)
+    texts = [" ".join(f"w{word}" for word in random.permutation(counts[[row]].indices)) for row in range(n_documents)]
+    return texts, np.array(["red", "green", "blue"])[labels]
+
+
+VECTORS = WordVectors([f"w{number}" for number in range(60)], np.random.default_rng(0).normal(size=(60, 8)))
+MODELS = {
+    "words and pairs": {},
+    "word vectors": {"word_vectors": VECTORS},
+    "another vectoriser": {"vectorizer": TfidfVectorizer(ngram_range=(1, 2))},
+    "neighbours": {"linear": False},
+    "plain vote": {"calibrate": False},
+    "majority": {"vote": "majority"},
+}
+
+
+@pytest.fixture(scope="module", params=MODELS.values(), ids=MODELS)
+def model(request):
+    texts, labels = generated()
+    return DocumentModel(n_neighbors=7, **request.param).fit(texts, labels)
+
+
+@settings(max_examples=60)
+@given(words=st.lists(st.integers(0, 70), min_size=1, max_size=20))
+def test_reasons_add_up_to_the_log_odds(model, words):
+    words.append(3)  # one that is known
+    explained = model.explain_prediction(" ".join(f"w{word}" for word in words))
+    shares = dict(explained.probabilities)
+    assert [label for label, _ in explained.probabilities[:2]] == [explained.label, explained.rival]
+    if shares[explained.rival] == 0:
+        assert explained.log_odds is None
+        return
+    expected = np.log(shares[explained.label]) - np.log(shares[explained.rival])
+    assert explained.log_odds == pytest.approx(expected, abs=1e-9)
+    support = sum(entry.support for entry in explained.words)
+    assert explained.neighbor_support + explained.prior_support + support == pytest.approx(expected, abs=1e-9)
+    assert sum(support for _, support, _ in explained.addends()) == pytest.approx(expected, abs=1e-9)
+    assert bool(explained.words) == bool(model.contents_.channels)
+
+
+def test_words_count_where_a_channel_does():
+    texts = ["the cat purrs", "hot dog stand", "a dog barks", "the dog is hot"] * 10
+    model = DocumentModel(n_neighbors=3).fit(texts, ["pet", "food", "pet", "pet"] * 10)
+    explained = model.explain_prediction("a hot dog")
+    support = {entry.word: entry.support for entry in explained.words}
+    assert support["hot dog"] * (1 if explained.label == "food" else -1) > 0
+    assert explained.typical == ()
+    assert explained.to_dict()["words"][0] == {"word": explained.words[0].word, "support": explained.words[0].support}
+
+
+def test_words_are_typical_of_the_class_that_has_more_of_them():
+    texts, labels = generated()
+    model = DocumentModel(n_neighbors=7, linear=False).fit(texts, labels)
+    for query in generated(20, seed=1)[0]:
+        explained = model.explain_prediction(query)
+        assert {entry.word for entry in explained.typical} <= set(query.split())
+        for entry in explained.typical:
+            found = tuple(
+                float(np.mean([entry.word in text.split() for text in np.array(texts)[labels == label]]))
+                for label in (explained.label, explained.rival)
+            )
+            assert entry.shares == pytest.approx(found)
+            assert np.sign(entry.weight) == np.sign(found[0] - found[1])
+        weights = [entry.weight for entry in explained.typical]
+        assert weights == sorted(weights, reverse=True)
+
+
+def test_a_small_model_names_neighbours_and_typical_words(fitted):
+    explained = fitted.explain_prediction("my cat purrs by the door")
+    assert explained.label == "cat"
+    assert [neighbor.id for neighbor in explained.neighbors] == [
+        n.id for n in fitted.similar("my cat purrs by the door", 3)
+    ]
+    assert explained.typical[0].word in ("cat", "purrs")
+    cats = sum("cat" in re.findall(r"\w+", text) for text, label in zip(TEXTS, LABELS, strict=True) if label == "cat")
+    assert next(entry for entry in explained.typical if entry.word == "cat").shares == (cats / 5, 0.0)
+
+
+def test_the_rival_of_equal_probability_is_the_nearest():
+    texts = ["a x", "a y", "b b b c", "b b c c", "d a a y", "d d a y"]
+    model = DocumentModel(n_neighbors=1, vote="majority").fit(texts, ["one", "one", "beta", "beta", "delta", "delta"])
+    explained = model.explain_prediction("a x y")
+    assert explained.label == "one"
+    assert [share for _, share in explained.probabilities] == [1, 0, 0]
+    others = [neighbor.label for neighbor in model.similar("a x y", 6) if neighbor.label != "one"]
+    assert explained.rival == explained.probabilities[1][0] == others[0] == "delta"

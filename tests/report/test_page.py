@@ -1,0 +1,38 @@
+import re
+
+from tests.report.cases import EVIL
+from treewass import DocumentModel
+from treewass.report import make_report
+from treewass.report.page import safe_json
+
+
+def evil_model():
+    texts = [EVIL, "dogs bark", f"cats {EVIL}", "dogs growl", "cats purr", "dogs bark loudly"]
+    return DocumentModel(n_neighbors=1).fit(texts, ["<b>cat</b>", "dog"] * 3, titles=["</script>", "", "", "", "", ""])
+
+
+def test_markup_in_documents_is_text():
+    page = make_report(evil_model()).html()
+    outside = page.split("<body>")[1].split('<script type="application/json"')[0]
+    assert "<img" not in outside
+    assert "<script" not in outside
+    assert "&lt;script&gt;" in outside
+    assert "<b>cat" not in page
+    data = re.search(r'<script type="application/json" id="tree-data">(.*?)</script>', page, re.DOTALL)[1]
+    assert "<" not in data
+    assert page.count("<script") == page.count("</script>") == 3
+
+
+def test_json_cannot_leave_its_element():
+    assert safe_json({"a": "</script><!-- & \u2028"}) == '{"a": "\\u003c/script\\u003e\\u003c!-- \\u0026 \\u2028"}'
+
+
+def test_colours_agree_where_a_class_has_no_documents_left():
+    texts = ["a cat", "the cat", "a dog", "the dog", "an eel", "the eel"]
+    model = DocumentModel(n_neighbors=1).fit(texts, ["cat", "cat", "dog", "dog", "eel", "eel"])
+    model.remove([0, 1])
+    page = make_report(model).html()
+    listed = dict(re.findall(r'--tag: (#\w+)">(\w+)<', page))
+    in_tree = re.findall(r'\["(\w+)", [\d.]+, "(#\w+)"\]', page)
+    assert {label for label, _ in in_tree} == {"dog", "eel"}
+    assert all(listed[color] == label for label, color in in_tree)

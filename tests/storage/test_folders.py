@@ -1,0 +1,79 @@
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from treewass.storage.folders import alone, replacing, temporary
+
+HOLD = """
+import sys
+from pathlib import Path
+from treewass.storage.folders import alone
+with alone(Path(sys.argv[1])):
+    sys.stdout.write("held\\n")
+    sys.stdout.flush()
+    sys.stdin.read()
+"""
+
+
+def test_a_file_takes_its_place_when_it_is_whole(tmp_path):
+    path = tmp_path / "model.json"
+    path.write_text("old")
+    with replacing(path) as written:
+        written.write_text("new")
+        assert path.read_text() == "old"
+    assert path.read_text() == "new"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_write_that_fails_leaves_the_old_file(tmp_path):
+    path = tmp_path / "model.json"
+    path.write_text("old")
+
+    def write():
+        with replacing(path) as written:
+            written.write_text("ne")
+            raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"):
+        write()
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_temporary_names_differ_and_go(tmp_path):
+    with temporary(tmp_path, "txt") as one, temporary(tmp_path, "txt") as other:
+        assert one != other
+        one.touch()
+    assert not list(tmp_path.iterdir())
+
+
+def hold(path):
+    """Hold a lock in another process until its standard input is closed."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout.readline() == "held\n"
+    return process
+
+
+def test_one_process_and_one_thread_saves_at_a_time(tmp_path):
+    order = []
+
+    def save(name):
+        with alone(tmp_path):
+            order.append(f"{name} begins")
+            order.append(f"{name} ends")
+
+    with hold(tmp_path) as other:
+        threads = [threading.Thread(target=save, args=(name,)) for name in "abc"]
+        for thread in threads:
+            thread.start()
+        threads[0].join(0.2)
+        assert not order
+        other.stdin.close()
+        for thread in threads:
+            thread.join()
+    assert [entry.split()[1] for entry in order] == ["begins", "ends"] * 3
+    assert not list(tmp_path.iterdir())
