@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 from sphinx.application import Sphinx
 
 import treewass
-from treewass.methods import methods_markdown
+from treewass.model.methods import methods_markdown
+from treewass_bench.methods import RIVALS
 
 project = "treewass"
 author = "The treewass developers"
@@ -34,19 +36,25 @@ html_copy_source = False
 html_show_sourcelink = False
 
 myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath", "substitution"]
-myst_substitutions = {"methods_table": methods_markdown()}
+myst_substitutions = {"methods_table": methods_markdown(), "rivals_table": methods_markdown(RIVALS)}
 myst_heading_anchors = 3
 # The menu of a formula is what would fetch further scripts.
 mathjax3_config = {"options": {"enableMenu": False}}
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
-# The API pages list what __all__ of each package in api.md names, so that none can be forgotten. A name that
-# `treewass` itself exports is described there; the page of the package it lives in links to it.
+# The API pages list what __all__ of each package in api.md names, so that none can be forgotten; packages have pages of
+# their own. A name that `treewass` itself exports is described there; the page of the package it lives in links to it.
 PACKAGES = re.findall(r"^   (treewass[\w.]*)$", Path(__file__).with_name("api.md").read_text("utf-8"), re.MULTILINE)
-autosummary_context = {
-    "public_names": {package: sorted(import_module(package).__all__) for package in PACKAGES},
-}
+
+
+def public_names(package: str) -> list[str]:
+    """The names of a package in order, without those of packages in it."""
+    module = import_module(package)
+    return sorted(name for name in module.__all__ if not isinstance(getattr(module, name), ModuleType))
+
+
+autosummary_context = {"public_names": {package: public_names(package) for package in PACKAGES}}
 autosummary_generate = True
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the docstrings state types and shapes

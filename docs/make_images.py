@@ -8,7 +8,7 @@ from PIL import Image
 from playwright.sync_api import sync_playwright
 
 from treewass import DocumentModel
-from treewass.commands.fit import fit_corpus
+from treewass.cli.fit import fit_corpus
 from treewass.documents import load_docstrings
 from treewass.model import Evaluation
 from treewass.plot import confusion, plan, save_picture, tree
