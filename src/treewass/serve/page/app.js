@@ -34,8 +34,8 @@ export async function attempt(action) {
   }
 }
 
-function show() {
-  stop();
+// Let the view of the address be seen, and give its name and parameters.
+function reveal() {
   const [, name, ...rest] = location.hash.split("/");
   const current = Object.hasOwn(views, name) ? name : "search";
   const section = current === "similar" ? "search" : current;
@@ -44,9 +44,15 @@ function show() {
     if (link.getAttribute("href") === `#/${section}`) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
+  return [current, ...rest];
+}
+
+function show() {
+  stop();
+  const [current, ...parameters] = reveal();
   find("token-form").hidden = true;
   report(null);
-  attempt(() => views[current](...rest.map(decodeURIComponent)));
+  attempt(() => views[current](...parameters.map(decodeURIComponent)));
 }
 
 function switchTheme() {
@@ -82,4 +88,5 @@ startSearch();
 startCompare();
 startClassify();
 startAdd();
+reveal(); // one can type before the model is known
 start();
