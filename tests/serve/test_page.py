@@ -67,7 +67,7 @@ def test_search_as_you_type(open_page):
     page.locator("#query").press_sequentially("a puppy barks")
     first = page.locator("#results li").first
     first.get_by_text("dog 9").wait_for()
-    assert page.locator("#results li").count() == 9
+    page.wait_for_function("document.querySelectorAll('#results li').length === 9")  # of all words, not the first ones
     assert first.locator("mark.near").all_inner_texts() == ["a", "puppy", "barks"]
     assert "by the words they hold" in page.locator("#search-status").inner_text()
     second = page.locator("#results li").nth(1)

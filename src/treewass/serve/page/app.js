@@ -8,6 +8,7 @@ import { knowWritable, openAdd, startAdd } from "./edit.js";
 import { knowModel, openSearch, openSimilar, startSearch } from "./search.js";
 import { openTree } from "./tree.js";
 
+let isKnown = false; // the model
 const views = { search: openSearch, similar: openSimilar, compare: openCompare, tree: openTree, classify: openClassify, add: openAdd };
 
 export function demandToken() {
@@ -48,8 +49,9 @@ function reveal() {
 }
 
 function show() {
-  stop();
   const [current, ...parameters] = reveal();
+  if (!isKnown) return; // one can type before the model is known; the view is opened then
+  stop();
   find("token-form").hidden = true;
   report(null);
   attempt(() => views[current](...parameters.map(decodeURIComponent)));
@@ -70,6 +72,7 @@ export async function learnModel() {
   knowLabels(model.classes);
   knowWritable(model);
   knowModel(model);
+  isKnown = true;
   return model;
 }
 
@@ -88,5 +91,5 @@ startSearch();
 startCompare();
 startClassify();
 startAdd();
-reveal(); // one can type before the model is known
+show();
 start();
