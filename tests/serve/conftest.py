@@ -91,7 +91,7 @@ def running(folder, *options, token=TOKEN):
             found = re.search(r"http://\S+:\d+", line)
             assert found, f"{line}{content(log)}"
             headers = {"Authorization": f"Bearer {token}"} if token else {}
-            with httpx2.Client(base_url=found[0], headers=headers, timeout=60) as client:
+            with httpx2.Client(base_url=found[0], headers=headers, timeout=120) as client:
                 yield process, client
 
 
@@ -104,7 +104,7 @@ def stopping(process, log):
         if process.poll() is None:
             process.send_signal(signal.SIGTERM)
         try:
-            process.communicate(timeout=60)
+            process.communicate(timeout=120)
         except subprocess.TimeoutExpired:
             process.kill()
             raise

@@ -35,7 +35,7 @@ class Life:
         teller.close()
 
     def wait(self):
-        assert self._told.poll(60)
+        assert self._told.poll(120)
 
     def kill(self):
         """Kill it; return all that it has told."""
@@ -139,7 +139,7 @@ def mixed(client, texts, count, n_clients=4):
 
     def work(seed):
         moment = random.Random(seed)
-        with httpx2.Client(base_url=client.base_url, headers={"Authorization": f"Bearer {TOKEN}"}, timeout=60) as own:
+        with httpx2.Client(base_url=client.base_url, headers={"Authorization": f"Bearer {TOKEN}"}, timeout=120) as own:
             for _ in range(count // n_clients):
                 kind, text = moment.random(), moment.choice(texts)
                 began = time.perf_counter()

@@ -84,16 +84,18 @@ def test_a_client_that_goes_is_let_go():
 
 def test_many_bodies_at_a_time_are_limited_together(monkeypatch):
     monkeypatch.setattr(guards, "_MOST_BUFFERED", 100)
-    monkeypatch.setattr(guards, "_BODY_SECONDS", 0.2)
     guard = Guard(echo, Settings())
 
     async def ask_all():
         slow = asyncio.create_task(ask(guard, [chunk(60)]))
-        await asyncio.sleep(0.01)
+        while guard._n_buffered < 60:
+            await asyncio.sleep(0)
         meanwhile = await ask(guard, [chunk(60, more=False)])
-        return [answer[0] for answer in (meanwhile, await slow, await ask(guard, [chunk(60, more=False)]))]
+        slow.cancel()
+        await asyncio.wait([slow])
+        return [answer[0] for answer in (meanwhile, await ask(guard, [chunk(60, more=False)]))]
 
-    assert asyncio.run(ask_all()) == [503, 408, 200]
+    assert asyncio.run(ask_all()) == [503, 200]
 
 
 def test_an_answer_that_does_not_begin_in_time_is_given_up(monkeypatch):
@@ -112,7 +114,8 @@ def test_an_answer_that_does_not_begin_in_time_is_given_up(monkeypatch):
 
     async def ask_once():
         answer = await ask(guard, [chunk(1, more=False)])
-        await asyncio.sleep(0.01)
+        while guard._n_running:
+            await asyncio.sleep(0)
         return answer
 
     status, headers, body = asyncio.run(ask_once())
@@ -168,7 +171,8 @@ def test_requests_beyond_the_limit_are_turned_away(monkeypatch):
 
     async def ask_all():
         tasks = [asyncio.create_task(ask(guard, [chunk(1, more=False)])) for _ in range(3)]
-        await asyncio.sleep(0.01)
+        while guard._n_running < 3:
+            await asyncio.sleep(0)
         refused, headers, _ = await ask(guard, [chunk(1, more=False)])
         release.set()
         return refused, headers[b"retry-after"], [status for status, _, _ in await asyncio.gather(*tasks)]
@@ -190,10 +194,25 @@ def test_loopback_is_told_from_the_rest():
     assert not {"0.0.0.0", "::", "10.0.0.1"} & set(LOOPBACK)
 
 
-async def slow(scope, receive, send):
-    await asyncio.sleep(0.5)
-    await send({"type": "http.response.start", "status": 204, "headers": []})
-    await send({"type": "http.response.body"})
+@pytest.fixture
+def looks(monkeypatch):
+    """Have connections looked at often; gives a list that grows with each look."""
+    monkeypatch.setattr(guards, "_SILENT_SECONDS", 0.5)
+    noted, look = [], PatientProtocol._look
+
+    def note_and_look(self, *arguments):
+        noted.append(self)
+        look(self, *arguments)
+
+    monkeypatch.setattr(PatientProtocol, "_look", note_and_look)
+    return noted
+
+
+async def wait_for_looks(looks, count):
+    """Wait until connections have been looked at some more times."""
+    goal = len(looks) + count
+    while len(looks) < goal:
+        await asyncio.sleep(0.01)
 
 
 async def large(scope, receive, send):
@@ -232,8 +251,11 @@ async def serving(application):
         await running
 
 
-def test_silent_connections_are_closed_and_busy_ones_are_not(monkeypatch):
-    monkeypatch.setattr(guards, "_SILENT_SECONDS", 0.1)
+def test_silent_connections_are_closed_and_busy_ones_are_not(looks):
+    async def slow(scope, receive, send):
+        await wait_for_looks(looks, 2)
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body"})
 
     async def talk():
         answers = []
@@ -241,7 +263,7 @@ def test_silent_connections_are_closed_and_busy_ones_are_not(monkeypatch):
             for request in (b"", b"GET / HTTP/1.1\r\nHos", REQUEST):
                 reader, writer = await asyncio.open_connection("127.0.0.1", port)
                 writer.write(request)
-                answers.append((await asyncio.wait_for(reader.read(), 20))[:12])
+                answers.append((await asyncio.wait_for(reader.read(), 60))[:12])
                 writer.close()
         return answers
 
@@ -249,14 +271,13 @@ def test_silent_connections_are_closed_and_busy_ones_are_not(monkeypatch):
 
 
 @pytest.mark.parametrize("application", [large, large_at_once])
-def test_a_client_that_never_reads_its_answers_is_dropped(monkeypatch, application):
-    monkeypatch.setattr(guards, "_SILENT_SECONDS", 0.2)
-
+@pytest.mark.usefixtures("looks")
+def test_a_client_that_never_reads_its_answers_is_dropped(application):
     async def talk():
         async with serving(application) as (server, port):
             with socket.create_connection(("127.0.0.1", port)) as client:
                 client.sendall(REQUEST * 3)
-                async with asyncio.timeout(20):
+                async with asyncio.timeout(60):
                     while not server.server_state.connections:
                         await asyncio.sleep(0.01)
                     while server.server_state.connections or server.server_state.tasks:
@@ -265,19 +286,18 @@ def test_a_client_that_never_reads_its_answers_is_dropped(monkeypatch, applicati
     asyncio.run(talk())
 
 
-def test_a_client_that_reads_slowly_gets_its_answer(monkeypatch):
-    monkeypatch.setattr(guards, "_SILENT_SECONDS", 0.3)
-
+def test_a_client_that_reads_slowly_gets_its_answer(looks):
     async def talk():
-        async with asyncio.timeout(20), serving(large) as (_, port):
+        async with asyncio.timeout(60), serving(large) as (_, port):
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
             writer.write(REQUEST)
             await reader.readuntil(b"\r\n\r\n")
             n_read = 0
             while n_read < LARGE:
-                for _ in range(20):
+                await wait_for_looks(looks, 1)
+                stop = min(n_read + LARGE // 3, LARGE)
+                while n_read < stop:
                     n_read += len(await reader.read(1_000_000))
-                await asyncio.sleep(0.05)
             writer.close()
             return n_read
 

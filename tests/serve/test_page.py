@@ -3,6 +3,7 @@
 import contextlib
 
 import pytest
+from playwright.sync_api import Error, expect
 
 from tests.serve.conftest import LABELS, TEXTS, TOKEN, running
 from treewass import DocumentModel
@@ -11,6 +12,7 @@ pytestmark = pytest.mark.browser
 MARKUP = (
     '<script>document.title="broken"</script> a cat <img src=x onerror="document.title=\'broken\'"> sleeps <b>bold</b>'
 )
+expect.set_options(timeout=60_000)
 OPTIONS = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync"
@@ -46,7 +48,7 @@ def open_page(browser, address):
         def open_page(path="", base=address, **settings):
             context = stack.enter_context(browser.new_context(**settings))
             page = context.new_page()
-            page.set_default_timeout(15_000)
+            page.set_default_timeout(60_000)
             page.on("pageerror", lambda error: problems.append(str(error)))
             page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
             page.on("request", lambda request: None if request.url.startswith(base) else problems.append(request.url))
@@ -147,62 +149,87 @@ def test_more_like_this_and_further_results(open_page):
     assert set(page.locator("#results .badge").all_inner_texts()) == {"car"}
 
 
+class Held:
+    """Requests to a path that hold a word: they wait until they are released."""
+
+    def __init__(self, page, path, word):
+        self._page, self._word, self._routes = page, word, []
+        page.route(path, self._answer)
+
+    def _answer(self, route):
+        if self._word in f"{route.request.url} {route.request.post_data}":
+            self._routes.append(route)
+        else:
+            route.continue_()
+
+    def wait(self):
+        """Wait until there is one."""
+        while not self._routes:
+            self._page.wait_for_timeout(10)
+
+    def release(self):
+        """Let them be answered, unless the page has given them up, and let the page see the answers."""
+        self.wait()
+        for route in self._routes:
+            with contextlib.suppress(Error):
+                route.continue_()
+                route.request.response()
+        self._page.wait_for_timeout(100)
+
+
 def test_stale_answers_are_dropped(open_page):
     page = open_page()
-    page.route(
-        "**/api/search",
-        lambda route: (page.wait_for_timeout(400 if "car" in route.request.post_data else 0), route.continue_()),
-    )
+    held = Held(page, "**/api/search", "car")
     page.locator("#query").fill("a car on the road")
-    page.wait_for_timeout(200)
+    held.wait()
     page.locator("#query").fill("a puppy barks")
     page.locator("#results li").first.get_by_text("dog 9").wait_for()
-    page.wait_for_timeout(600)
+    held.release()
     assert "dog 9" in page.locator("#results li").first.inner_text()
-
-
-def delay(page, path, word, seconds=0.4):
-    """Let the answers to requests that hold a word come late."""
-
-    def answer(route):
-        if word in f"{route.request.url} {route.request.post_data}":
-            page.wait_for_timeout(1000 * seconds)
-        route.continue_()
-
-    page.route(path, answer)
 
 
 def test_what_is_typed_before_the_model_is_known_is_kept(open_page):
     page = open_page()
-    delay(page, "**/api/model", "model", seconds=1)
+    held = Held(page, "**/api/model", "model")
     page.reload()
     page.locator("#query").press_sequentially("a puppy", delay=150)  # pauses of more than the page waits for
     page.locator("#query").press_sequentially(" barks", delay=50)
+    held.release()
     page.locator("#results li").first.get_by_text("dog 9").wait_for()
     assert page.locator("#query").input_value() == "a puppy barks"
 
 
 def test_stale_answers_are_dropped_in_every_view(open_page):
     page = open_page("#/tree")
+    start = page.url.partition("#")[0]
     page.locator("a.branch").first.wait_for()
     target = page.locator("a.branch").first.get_attribute("href")
-    delay(page, "**/api/tree?*", f"node={target.split('/')[2]}&")
-    page.goto(f"{page.url.partition('#')[0]}{target}")
-    page.goto(f"{page.url.partition('#')[0]}#/tree/0/0")
-    page.wait_for_timeout(800)
-    assert page.locator("#tree-path a").all_inner_texts() == ["Root"]
-    delay(page, "**/api/explain", "lorry")
-    page.goto(f"{page.url.partition('#')[0]}#/compare/a%20lorry%20brakes/id%3A1")
-    page.goto(f"{page.url.partition('#')[0]}#/compare/a%20cat/id%3A1")
-    page.wait_for_timeout(800)
-    assert page.locator("#comparison article").first.locator(".text").inner_text() == "a cat"
-    delay(page, "**/api/predict", "lorry")
-    page.goto(f"{page.url.partition('#')[0]}#/classify")
-    for text in ("a lorry brakes", "the dog barks"):
-        page.locator("#text").fill(text)
-        page.get_by_role("button", name="Classify").click()
-    page.wait_for_timeout(800)
-    assert page.locator(".figure .badge:visible").inner_text() == "dog"
+    held = Held(page, "**/api/tree?*", f"node={target.split('/')[2]}&")
+    page.goto(f"{start}{target}")
+    held.wait()
+    with page.expect_response("**/api/tree?*"):
+        page.goto(f"{start}#/tree/0/0")
+    held.release()
+    expect(page.locator("#tree-path a")).to_have_text(["Root"])
+    held = Held(page, "**/api/explain", "lorry")
+    page.goto(f"{start}#/compare/a%20lorry%20brakes/id%3A1")
+    held.wait()
+    page.goto(f"{start}#/compare/a%20cat/id%3A1")
+    shown = page.locator("#comparison article").first.locator(".text")
+    shown.wait_for()
+    held.release()
+    assert shown.inner_text() == "a cat"
+    held = Held(page, "**/api/predict", "lorry")
+    page.goto(f"{start}#/classify")
+    page.locator("#text").fill("a lorry brakes")
+    page.get_by_role("button", name="Classify").click()
+    held.wait()
+    page.locator("#text").fill("the dog barks")
+    page.get_by_role("button", name="Classify").click()
+    shown = page.locator(".figure .badge:visible")
+    shown.wait_for()
+    held.release()
+    assert shown.inner_text() == "dog"
     assert page.locator("#problem").is_hidden()
 
 
@@ -231,9 +258,11 @@ def test_enter_follows_the_results_of_what_is_typed_and_no_others(open_page):
     page = open_page()
     page.locator("#query").fill("a puppy barks")
     page.locator("#results li").first.get_by_text("dog 9").wait_for()
-    delay(page, "**/api/search", "lorry")
+    held = Held(page, "**/api/search", "lorry")
     page.locator("#query").fill("a lorry brakes")
+    held.wait()
     page.keyboard.press("Enter")
+    held.release()
     page.locator("#results li").first.get_by_text("car 14").wait_for()
     assert "#/compare" not in page.url
     page.keyboard.press("Enter")
@@ -378,6 +407,7 @@ def test_the_keyboard_is_enough(open_page):
     page = open_page()
     page.locator("#results").wait_for(state="attached")
     page.keyboard.type("my dog sleeps by the door")  # the search box has the focus
+    page.wait_for_url("**/#/search/my%20dog%20sleeps%20by%20the%20door")  # shows results of all words, or none yet
     page.locator("#results li").first.wait_for()
     page.keyboard.press("ArrowDown")
     assert focused(page) == "dog 8"

@@ -16,7 +16,7 @@ from treewass.serve.live_model import LiveModel
 from treewass.serve.writes import DamagedWritesError
 from treewass_bench.postgres_server import PostgresServer
 
-SECONDS = 10.0  # within which others see a write; a busy machine takes its time
+SECONDS = 60.0  # within which others see a write; a busy machine takes its time
 
 
 @pytest.fixture(scope="module")
@@ -227,7 +227,8 @@ def test_two_services_under_mixed_load_answer_by_the_rule(copies, dsn):
             writer.join()
         assert not problems
         assert len({number for number, _ in seen}) == 45
-        time.sleep(2)
         for client in (first, second, second):
-            answers = {number: client.get(f"/api/documents/{number}").status_code == 200 for number, _ in seen}
-            assert answers == dict(seen)
+            end, answers = time.monotonic() + SECONDS, {}
+            while answers != dict(seen):
+                assert time.monotonic() < end, answers
+                answers = {number: client.get(f"/api/documents/{number}").status_code == 200 for number, _ in seen}

@@ -24,6 +24,7 @@ from treewass.serve.running import file_system
 from treewass.serve.service_settings import MOST_BYTES
 
 CAT = {"text": "a cat sleeps", "label": "cat"}
+SECONDS = 120  # within which a busy machine does what takes one second on another
 
 
 def add(client, text="a cat sleeps", key=None):
@@ -68,7 +69,7 @@ def serve_and(folder, action, workers=1):
         f"run_service(folder, Settings(), port=0, workers=workers, announce=lambda _: {action})"
     )
     return subprocess.run(
-        [sys.executable, "-c", code, folder, str(workers)], capture_output=True, encoding="utf-8", timeout=60
+        [sys.executable, "-c", code, folder, str(workers)], capture_output=True, encoding="utf-8", timeout=SECONDS
     )
 
 
@@ -96,25 +97,25 @@ def test_without_a_token_nothing_can_be_written_and_a_second_service_follows_the
 
 
 def test_hostile_clients_do_not_bring_it_down(folder):
-    """A body of 100 MB, announced or not, half requests, and a thousand connections that say nothing."""
+    """A body of 20 MB, announced or not, half requests, and a thousand connections that say nothing."""
     with running(folder) as (process, client), contextlib.ExitStack() as stack:
         address = (client.base_url.host, client.base_url.port)
 
         def chunks():
-            for _ in range(100):
+            for _ in range(20):
                 yield b" " * 1_000_000
 
-        for body in (b" " * 100_000_000, chunks()):
+        for body in (b" " * 20_000_000, chunks()):
             assert client.post("/api/search", content=body).status_code == 413
         for head, body in (
             (b"Content-Length: 100000000", b""),
             (b"Transfer-Encoding: chunked", b"3d0900\r\n" + b" " * MOST_BYTES + b"\r\n1\r\n \r\n"),
         ):
-            with socket.create_connection(address, timeout=30) as connection:
+            with socket.create_connection(address, timeout=SECONDS) as connection:
                 connection.sendall(b"POST /api/search HTTP/1.1\r\nHost: 127.0.0.1\r\n" + head + b"\r\n\r\n" + body)
                 assert connection.recv(1000).startswith(b"HTTP/1.1 413 ")
         for number in range(1000):
-            connection = stack.enter_context(socket.create_connection(address, timeout=10))
+            connection = stack.enter_context(socket.create_connection(address, timeout=SECONDS))
             if number % 3 == 0:
                 connection.sendall(b"POST /api/search HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n{")
             elif number % 3 == 1:
@@ -123,7 +124,7 @@ def test_hostile_clients_do_not_bring_it_down(folder):
             assert client.post("/api/search", json={"texts": ["a cat"]}).status_code == 200
         stack.close()
         for garbage in (b"\x00" * 1000, b"GET / HTTP/9.9\r\n\r\n", b"A" * 1_000_000):
-            with socket.create_connection(address, timeout=10) as connection, contextlib.suppress(OSError):
+            with socket.create_connection(address, timeout=SECONDS) as connection, contextlib.suppress(OSError):
                 connection.sendall(garbage)
                 connection.recv(1000)
         assert client.get("/api/health").status_code == 200
@@ -134,7 +135,7 @@ def test_headers_without_an_end_are_refused(folder):
     with running(folder) as (_, client):
         address = (client.base_url.host, client.base_url.port)
         for head in (b"GET /" + b"a" * 300_000, b"GET / HTTP/1.1\r\n" + b"X: a\r\n" * 40_000):
-            with socket.create_connection(address, timeout=10) as connection:
+            with socket.create_connection(address, timeout=SECONDS) as connection:
                 with contextlib.suppress(OSError):
                     connection.sendall(head)
                 assert connection.recv(1000).startswith((b"HTTP/1.1 431 ", b"HTTP/1.1 400 "))
@@ -169,7 +170,7 @@ def test_another_model_is_followed_and_a_killed_worker_is_replaced_and_logged(fo
         if workers == "2":
             os.kill(worker_of(client.get("/api/health")), signal.SIGKILL)
         DocumentModel(n_neighbors=3).fit(["a bird sings", "a fish swims"], ["bird", "fish"]).save(folder)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + SECONDS
         classes = []
         while time.monotonic() < deadline and classes[-20:] != [["bird", "fish"]] * 20:
             with contextlib.suppress(httpx2.TransportError), httpx2.Client(base_url=client.base_url) as other:
@@ -186,7 +187,7 @@ def test_workers_end_with_the_service_that_was_killed(folder):
         worker = worker_of(client.get("/api/health"))
         process.kill()
         process.wait()
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + SECONDS
         while time.monotonic() < deadline and Path(f"/proc/{worker}").exists():
             time.sleep(0.1)
         assert not Path(f"/proc/{worker}").exists()
@@ -218,7 +219,7 @@ def test_kills_lose_nothing_that_was_acknowledged_and_double_nothing(folder, wor
             ]
             for writer in writers:
                 writer.start()
-            assert wrote.wait(60)
+            assert wrote.wait(SECONDS)
             time.sleep(moment.random() * 0.25)
             kill()
             for writer in writers:
@@ -255,9 +256,9 @@ def killable(folder, workers):
             os.kill(number, signal.SIGKILL)
 
     try:
-        assert addresses.poll(60)
+        assert addresses.poll(SECONDS)
         address = addresses.recv()
-        httpx2.get(f"{address}/api/health", timeout=60)  # waits for a worker
+        httpx2.get(f"{address}/api/health", timeout=SECONDS)  # waits for a worker
         yield address, kill
     finally:
         process.kill()
@@ -269,7 +270,7 @@ def write(address, name, acknowledged, asked, removed, wrote):
     headers = {"Authorization": f"Bearer {TOKEN}"}
     with (
         contextlib.suppress(httpx2.TransportError),
-        httpx2.Client(base_url=address, headers=headers, timeout=60) as client,
+        httpx2.Client(base_url=address, headers=headers, timeout=SECONDS) as client,
     ):
         for count in range(10_000):
             key = f"{name}-{count}"

@@ -25,7 +25,7 @@ def test_another_metric_is_refused_and_gets_a_version_of_its_own(dsn):
             with index.with_metric(other) as same:
                 assert same.ids.tolist() == new.ids.tolist()
             new.make_current()
-            assert [notice.payload for notice in listener.notifies(timeout=5, stop_after=1)] == ["2"]
+            assert [notice.payload for notice in listener.notifies(timeout=60, stop_after=1)] == ["2"]
             for change in (lambda: index.add(COUNTS[:1]), lambda: index.remove([0])):
                 with pytest.raises(ValueError, match="version 1 has been followed by another"):
                     change()

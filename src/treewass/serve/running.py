@@ -38,6 +38,7 @@ __all__ = ["file_system", "run_service"]
 _LOGGER = logging.getLogger("treewass.serve")
 _BACKLOG = 2048
 _SHUTDOWN_SECONDS = 10
+_HEALTHY_SECONDS = 30  # within which a worker answers, on a busy machine too; otherwise another one takes its place
 _DESCRIPTORS = 65_536
 _CANNOT_START = 3  # with which a worker tells uvicorn that another try would fail too
 _MOUNTS = Path("/proc/self/mounts")
@@ -258,7 +259,7 @@ def _server_settings() -> dict[str, Any]:
         "proxy_headers": False,
         "backlog": _BACKLOG,
         "timeout_graceful_shutdown": _SHUTDOWN_SECONDS,
-        "timeout_worker_healthcheck": _SHUTDOWN_SECONDS,
+        "timeout_worker_healthcheck": _HEALTHY_SECONDS,
     }
 
 
