@@ -139,19 +139,29 @@ class TreeWassersteinClassifier(NeighborClassifier):
         return self._fit(X, y, sample_weight)
 
     def _fit(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, terms: CountedTerms | None = None
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        terms: CountedTerms | None = None,
+        learned: Any = None,
     ) -> TreeWassersteinClassifier:
-        """Fit; the linear channel looks at other terms of the same documents than words, if they are given."""
+        """Fit; the linear channel looks at other terms of the same documents than words, if they are given.
+
+        A learner that was fitted on these documents and on more is taken as it is, if it is given.
+        """
         check_choice("vote", self.vote, VOTES)
         counts, labels = self._start(X, y, sample_weight)
         self._rows = np.flatnonzero(self._weights)
         self._documents = counts if self._rows.size == labels.size else counts[self._rows]
         calibrates = self.vote == "distance" and self.calibrate
         with show_progress("learning the metric", 2 + calibrates, self._verbose) as advance:
-            settings = {"random_state": self.random_state, "n_jobs": self.n_jobs}
-            self.metric_, self.learner_ = learn_metric(
-                self.metric, self._documents, labels[self._rows], self._weights[self._rows], **settings
-            )
+            settings: dict[str, Any] = {"random_state": self.random_state, "n_jobs": self.n_jobs}
+            if learned is None:
+                known = self._documents, labels[self._rows], self._weights[self._rows]
+                self.metric_, self.learner_ = learn_metric(self.metric, *known, **settings)
+            else:
+                self.metric_, self.learner_ = learned.metric_, learned
             advance(1, "indexing documents")
             self.index_ = TreeIndex(self.metric_, n_jobs=self.n_jobs)
             self.index_.add(self._documents, self._rows)

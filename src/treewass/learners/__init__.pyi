@@ -1,3 +1,4 @@
+from .profile.class_counts import ClassCounts as ClassCounts
 from .profile.profile_learner import ProfileTreeWasserstein as ProfileTreeWasserstein
 from .stw.supervised import SupervisedTreeWasserstein as SupervisedTreeWasserstein
 from .unsupervised import QuadtreeWasserstein as QuadtreeWasserstein

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treewass.documents.histograms import check_counts, fingerprints
-from treewass.learners.profile.class_profiles import ClassCounts, ClassProfiles
+from treewass.learners.profile.class_profiles import ClassProfiles, ColumnCounts
 
 
 @st.composite
@@ -28,7 +28,7 @@ def dense_profiles(counts, labels, n_classes, weights, smoothing):
 def test_profiles_and_informativeness_follow_their_definition(case, smoothing):
     counts, labels, n_classes, weights = case
     expected, shares = dense_profiles(counts, labels, n_classes, weights, smoothing)
-    profiles = ClassProfiles(ClassCounts.of(counts, labels, n_classes, weights), smoothing)
+    profiles = ClassProfiles(ColumnCounts.of(counts, labels, n_classes, weights), smoothing)
     words = np.arange(counts.shape[1])
     np.testing.assert_allclose(profiles.shares(words), expected, atol=1e-12)
     present = shares > 0
@@ -42,13 +42,13 @@ def test_profiles_and_informativeness_follow_their_definition(case, smoothing):
 @given(labelled())
 def test_leaving_a_document_out_is_counting_without_it(case):
     counts, labels, n_classes, weights = case
-    whole = ClassCounts.of(counts, labels, n_classes, weights)
+    whole = ColumnCounts.of(counts, labels, n_classes, weights)
     profiles = ClassProfiles(whole, 2.0)
     for row in range(len(labels)):
         words = counts[[row]].indices
         kept = np.arange(len(labels)) != row
-        fewer = ClassCounts.of(counts[kept], labels[kept], n_classes, weights[kept])
-        expected = ClassProfiles(ClassCounts(fewer.by_word, whole.by_class), 2.0)  # the class shares stay
+        fewer = ColumnCounts.of(counts[kept], labels[kept], n_classes, weights[kept])
+        expected = ClassProfiles(ColumnCounts(fewer.by_word, whole.by_class), 2.0)  # the class shares stay
         found = profiles.without_own(counts[[row]], labels[[row]], weights[[row]])
         alone = expected.document_counts[words] == 0
         assert np.array_equal(found == -1, alone)
@@ -58,8 +58,8 @@ def test_leaving_a_document_out_is_counting_without_it(case):
 @given(labelled())
 def test_counts_add_up(case):
     counts, labels, n_classes, weights = case
-    whole = ClassCounts.of(counts, labels, n_classes, weights)
-    parts = ClassCounts.of(counts[:1], labels[:1], n_classes, weights[:1]) + ClassCounts.of(
+    whole = ColumnCounts.of(counts, labels, n_classes, weights)
+    parts = ColumnCounts.of(counts[:1], labels[:1], n_classes, weights[:1]) + ColumnCounts.of(
         counts[1:], labels[1:], n_classes, weights[1:]
     )
     assert (whole.by_word != parts.by_word).nnz == 0
@@ -67,14 +67,14 @@ def test_counts_add_up(case):
 
 
 def test_widening_renumbers_classes_and_appends_words():
-    counted = ClassCounts.of(check_counts([[1, 0], [1, 1]]), np.array([0, 1]), 2).widened(3, np.array([0, 2]), 3)
+    counted = ColumnCounts.of(check_counts([[1, 0], [1, 1]]), np.array([0, 1]), 2).widened(3, np.array([0, 2]), 3)
     assert counted.by_word.toarray().tolist() == [[1, 0, 1], [0, 0, 1], [0, 0, 0]]
     assert counted.by_class.tolist() == [1, 0, 1]
 
 
 def test_words_with_the_same_counts_are_found():
     counts = check_counts([[1, 1, 0, 1], [1, 2, 1, 0], [0, 0, 0, 1]])
-    profiles = ClassProfiles(ClassCounts.of(counts, np.array([0, 1, 1]), 2), 1.0)
+    profiles = ClassProfiles(ColumnCounts.of(counts, np.array([0, 1, 1]), 2), 1.0)
     examples, place = profiles.distinct()
     assert place[0] == place[1] == place[3] != place[2]
     assert sorted(examples.tolist()) == [0, 2]
@@ -91,6 +91,6 @@ def test_fingerprints_see_columns_and_values_but_not_the_order_of_rows():
 @pytest.mark.parametrize("n_classes", [1, 300])
 def test_any_number_of_classes(n_classes):
     counts = check_counts(np.eye(n_classes))
-    profiles = ClassProfiles(ClassCounts.of(counts, np.arange(n_classes), n_classes), 1.0)
+    profiles = ClassProfiles(ColumnCounts.of(counts, np.arange(n_classes), n_classes), 1.0)
     assert np.isfinite(profiles.informativeness).all()
     assert (profiles.informativeness > 0.1).all() == (n_classes > 1)

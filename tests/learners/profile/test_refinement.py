@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from treewass.documents.histograms import check_counts
-from treewass.learners.profile.class_profiles import ClassCounts, ClassProfiles
+from treewass.learners.profile.class_profiles import ClassProfiles, ColumnCounts
 from treewass.learners.profile.refinement import (
     RefinementSettings,
     _batches,
@@ -15,7 +15,7 @@ from treewass.learners.profile.soft_neighbors import NeighborBatch
 def prepare(counts, labels, weights=None):
     counts, labels = check_counts(counts), np.asarray(labels)
     weights = np.ones(labels.size) if weights is None else np.asarray(weights, dtype=float)
-    profiles = ClassProfiles(ClassCounts.of(counts, labels, labels.max() + 1, weights), 5.0)
+    profiles = ClassProfiles(ColumnCounts.of(counts, labels, labels.max() + 1, weights), 5.0)
     return leave_one_out_documents(counts, labels, weights, profiles, floor=0.02)
 
 

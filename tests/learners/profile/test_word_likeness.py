@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treewass.documents.histograms import check_counts
-from treewass.learners.profile.class_profiles import ClassCounts, ClassProfiles
+from treewass.learners.profile.class_profiles import ClassProfiles, ColumnCounts
 from treewass.learners.profile.word_likeness import smoothed_profiles
 
 
@@ -35,7 +35,7 @@ def lent(vectors, by_word):
 @given(documents_with_vectors())
 def test_every_word_with_a_vector_borrows_from_the_ten_nearest_labelled_words(case):
     counts, labels, n_classes, weights, vectors = case
-    counted = ClassProfiles(ClassCounts.of(counts, labels, n_classes, weights), 2.0)
+    counted = ClassProfiles(ColumnCounts.of(counts, labels, n_classes, weights), 2.0)
     by_word = counted.counts.by_word.toarray()
     smoothed = smoothed_profiles(counted, vectors)
     expected = by_word + lent(vectors, by_word) @ by_word
@@ -46,13 +46,13 @@ def test_every_word_with_a_vector_borrows_from_the_ten_nearest_labelled_words(ca
 @given(documents_with_vectors())
 def test_what_is_left_of_a_document_does_not_depend_on_its_label(case):
     counts, labels, n_classes, weights, vectors = case
-    shares = ClassCounts.of(counts, labels, n_classes, weights).by_class  # held fixed
+    shares = ColumnCounts.of(counts, labels, n_classes, weights).by_class  # held fixed
     for row in range(len(labels)):
         found = []
         for label in range(n_classes):
             changed = np.where(np.arange(len(labels)) == row, label, labels)
-            counted = ClassCounts.of(counts, changed, n_classes, weights)
-            profiles = smoothed_profiles(ClassProfiles(ClassCounts(counted.by_word, shares + 1), 2.0), vectors)
+            counted = ColumnCounts.of(counts, changed, n_classes, weights)
+            profiles = smoothed_profiles(ClassProfiles(ColumnCounts(counted.by_word, shares + 1), 2.0), vectors)
             found.append(profiles.without_own(counts[[row]], changed[[row]], weights[[row]]))
         np.testing.assert_allclose(found, np.tile(found[0], (n_classes, 1)), atol=1e-6)
 
@@ -60,13 +60,13 @@ def test_what_is_left_of_a_document_does_not_depend_on_its_label(case):
 @given(documents_with_vectors())
 def test_leaving_a_document_out_takes_its_counts_from_every_lender(case):
     counts, labels, n_classes, weights, vectors = case
-    counted = ClassCounts.of(counts, labels, n_classes, weights)
+    counted = ColumnCounts.of(counts, labels, n_classes, weights)
     shares = lent(vectors, counted.by_word.toarray())  # how much is lent stays
     profiles = smoothed_profiles(ClassProfiles(counted, 2.0), vectors)
     for row in range(len(labels)):
         kept = np.arange(len(labels)) != row
-        fewer = ClassCounts.of(counts[kept], labels[kept], n_classes, weights[kept]).by_word.toarray()
-        expected = ClassProfiles(ClassCounts(check_counts(fewer + shares @ fewer), counted.by_class), 2.0)
+        fewer = ColumnCounts.of(counts[kept], labels[kept], n_classes, weights[kept]).by_word.toarray()
+        expected = ClassProfiles(ColumnCounts(check_counts(fewer + shares @ fewer), counted.by_class), 2.0)
         words = counts[[row]].indices
         found = profiles.without_own(counts[[row]], labels[[row]], weights[[row]])
         np.testing.assert_allclose(np.maximum(found, 0), expected.informativeness[words], atol=1e-5)

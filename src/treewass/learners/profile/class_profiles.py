@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-__all__ = ["ClassCounts", "ClassProfiles", "count_in_parts"]
+__all__ = ["ClassProfiles", "ColumnCounts", "count_in_parts"]
 
 _ENTRIES = 1 << 21  # of the matrix, counted at a time
 
 
 @dataclass(frozen=True)
-class ClassCounts:
+class ColumnCounts:
     """In how many documents of each class each word occurs. Counts add up, so that data may come in parts.
 
     Documents may be weighted; then the counts are sums of weights. `by_word` has shape (n_words, n_classes) and is
@@ -35,13 +35,13 @@ class ClassCounts:
     @classmethod
     def of(
         cls, counts: csr_array, labels: NDArray[np.intp], n_classes: int, weights: NDArray[np.float64] | None = None
-    ) -> ClassCounts:
+    ) -> ColumnCounts:
         """Count documents of canonical counts, shape (n_documents, n_words), by their class numbers.
 
         Examples
         --------
         >>> from treewass.documents.histograms import check_counts
-        >>> counted = ClassCounts.of(check_counts([[1, 1], [2, 0], [0, 1]]), np.array([0, 0, 1]), 2)
+        >>> counted = ColumnCounts.of(check_counts([[1, 1], [2, 0], [0, 1]]), np.array([0, 0, 1]), 2)
         >>> counted.by_word.toarray()
         array([[2., 0.],
                [1., 1.]])
@@ -55,10 +55,10 @@ class ClassCounts:
         by_word.sort_indices()
         return cls(by_word, np.bincount(labels, weights, n_classes).astype(np.float64))
 
-    def __add__(self, other: ClassCounts) -> ClassCounts:
-        return ClassCounts(self.by_word + other.by_word, self.by_class + other.by_class)
+    def __add__(self, other: ColumnCounts) -> ColumnCounts:
+        return ColumnCounts(self.by_word + other.by_word, self.by_class + other.by_class)
 
-    def widened(self, n_words: int, classes: NDArray[np.intp], n_classes: int) -> ClassCounts:
+    def widened(self, n_words: int, classes: NDArray[np.intp], n_classes: int) -> ColumnCounts:
         """Make room for more words on the right; `classes` holds the new, ascending number of each class."""
         from scipy.sparse import csr_array
 
@@ -67,25 +67,25 @@ class ClassCounts:
         by_word = csr_array((old.data, classes[old.indices], bounds), shape=(n_words, n_classes))
         by_class = np.zeros(n_classes)
         by_class[classes] = self.by_class
-        return ClassCounts(by_word, by_class)
+        return ColumnCounts(by_word, by_class)
 
 
 def count_in_parts(
     matrix: Any, labels: NDArray[Any], weights: NDArray[np.float64], classes: NDArray[Any]
-) -> ClassCounts:
+) -> ColumnCounts:
     """Count documents by word and class in parts, so that no second copy of the matrix is needed.
 
     The matrix of counts, sparse or dense, is checked and made canonical part by part. Documents of weight zero are left
     out; the labels of all others must be among `classes`, which are sorted. Documents without a word cause a warning.
     """
     n_documents = matrix.shape[0]
-    total = ClassCounts.of(check_counts(matrix[:0]), np.zeros(0, dtype=np.intp), len(classes))
+    total = ColumnCounts.of(check_counts(matrix[:0]), np.zeros(0, dtype=np.intp), len(classes))
     rows = max(1, _ENTRIES * n_documents // max(int(getattr(matrix, "nnz", matrix.size)), 1))
     empty = []
     for start in range(0, n_documents, rows):
         chosen = start + np.flatnonzero(weights[start : start + rows] > 0)
         counts = check_counts(matrix[chosen] if chosen.size < rows else matrix[start : start + rows])
-        total = total + ClassCounts.of(counts, np.searchsorted(classes, labels[chosen]), len(classes), weights[chosen])
+        total = total + ColumnCounts.of(counts, np.searchsorted(classes, labels[chosen]), len(classes), weights[chosen])
         empty.append(chosen[empty_rows(counts)])
     warn_about_empty_rows(np.concatenate(empty), "nothing is learned from them.")
     return total
@@ -109,7 +109,7 @@ class ClassProfiles:
     --------
     >>> from treewass.documents.histograms import check_counts
     >>> documents = check_counts([[1, 1], [1, 0], [0, 1], [0, 1]])
-    >>> profiles = ClassProfiles(ClassCounts.of(documents, np.array([0, 0, 1, 1]), 2), smoothing=2)
+    >>> profiles = ClassProfiles(ColumnCounts.of(documents, np.array([0, 0, 1, 1]), 2), smoothing=2)
     >>> profiles.shares([0, 1])
     array([[0.75, 0.25],
            [0.4 , 0.6 ]])
@@ -117,7 +117,7 @@ class ClassProfiles:
     array([0.131, 0.02 ])
     """
 
-    counts: ClassCounts
+    counts: ColumnCounts
     smoothing: float  # beta
     borrowed: csr_array | None = None
     labelled: NDArray[np.bool_] | None = None

@@ -22,8 +22,8 @@ from treewass.documents.estimator_inputs import (
 from treewass.documents.histograms import check_counts
 from treewass.learners.base import TreeTransformer
 from treewass.learners.profile.class_profiles import (
-    ClassCounts,
     ClassProfiles,
+    ColumnCounts,
     count_in_parts,
 )
 from treewass.learners.profile.refinement import (
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from treewass.documents.word_vectors import AlignedVectors
+    from treewass.learners.profile.class_counts import ClassCounts
 
 __all__ = ["ProfileTreeWasserstein"]
 
@@ -138,7 +139,7 @@ class ProfileTreeWasserstein(TreeTransformer):
 
     n_features_in_: int
     feature_names_in_: NDArray[Any]
-    _counts: ClassCounts
+    _counts: ColumnCounts
     _trees: list[ProfileTree]
 
     def __init__(
@@ -209,6 +210,57 @@ class ProfileTreeWasserstein(TreeTransformer):
             self._refine(profiles, matrix if kept.all() else matrix[rows], labels[rows], weights[rows])
         self._finish()
         return self
+
+    @classmethod
+    def from_counts(
+        cls, counts: ClassCounts, sample: tuple[Any, ...] | None = None, **parameters: Any
+    ) -> ProfileTreeWasserstein:
+        """Learn from counts that were added up, and refine on a sample of the documents: for data of any size.
+
+        The tree is that of all documents counted. If the sample is all of them, the result is that of `fit`, to the
+        bit. From about 2000 documents on, a sample serves refinement as well as all documents do.
+
+        Parameters
+        ----------
+        counts : ClassCounts
+            Of all documents, at least two classes of them.
+        sample : tuple of (X, y) or (X, y, sample_weight), optional
+            Some of the documents counted, with the columns of ``counts.words``: their counts, their labels and their
+            weights. Without a sample there is no refinement.
+        **parameters
+            Those of `ProfileTreeWasserstein`.
+
+        Returns
+        -------
+        ProfileTreeWasserstein
+            Fitted.
+
+        Examples
+        --------
+        >>> from treewass.learners import ClassCounts
+        >>> parts = (["cats purr", "dogs bark"], ["cat", "dog"]), (["dogs growl"], ["dog"])
+        >>> counts = [ClassCounts.from_texts(texts, labels, str.split) for texts, labels in parts]
+        >>> learner = ProfileTreeWasserstein.from_counts(counts[0] + counts[1])
+        >>> learner.classes_, learner.metric_.n_words
+        (array(['cat', 'dog'], dtype='<U3'), 5)
+        """
+        learner = cls(**parameters)
+        check_ranges(learner, _LEAST, _POSITIVE, _SHARES, _OPTIONAL)
+        if len(counts.classes) < 2 or not counts.words:
+            raise ValueError(f"Expected counts of words in documents of two classes at least, got {counts!r}.")
+        learner.classes_, learner.n_features_in_ = np.array(counts.classes), len(counts.words)
+        learner._counts = counts.columns
+        profiles = learner._plant()
+        if learner.refine and sample is not None:
+            X, y, *given = sample
+            matrix, labels = check_labelled_matrix(learner, X, y, reset=False)
+            weights = check_weights(given[0] if given else None, labels.size)
+            rows = np.flatnonzero(weights)
+            chosen = matrix[rows], labels[rows], weights[rows]
+            _refuse_uncounted(counts.columns, learner.classes_, *chosen)
+            learner._refine(profiles, *chosen)
+        learner._finish()
+        return learner
 
     def partial_fit(
         self, X: Any, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -356,3 +408,17 @@ class ProfileTreeWasserstein(TreeTransformer):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
+
+
+def _refuse_uncounted(
+    counted: ColumnCounts, classes: NDArray[Any], matrix: Any, labels: NDArray[Any], weights: NDArray[np.float64]
+) -> None:
+    """Demand documents that were counted: refinement takes each of them off the counts."""
+    new = sorted(set(labels.tolist()) - set(classes.tolist()), key=str)
+    sampled = None if new else count_in_parts(matrix, labels, weights, classes)
+    if sampled is None or (sampled.by_word - counted.by_word).max() > 0 or (sampled.by_class > counted.by_class).any():
+        found = f"the label {new[0]!r} is new" if new else "it holds words more often than they were counted"
+        raise ValueError(
+            f"Expected a sample of the documents counted, in the columns of counts.words, but {found}. "
+            "Count the documents of the sample, too."
+        )

@@ -8,7 +8,7 @@ import numpy as np
 
 from treewass.documents.histograms import first_few
 from treewass.documents.word_vectors import open_vectors
-from treewass.learners.profile.class_profiles import ClassCounts, ClassProfiles
+from treewass.learners.profile.class_profiles import ClassProfiles, ColumnCounts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,7 +50,7 @@ def smoothed_profiles(counted: ClassProfiles, vectors: NDArray[np.float32]) -> C
     Examples
     --------
     >>> from treewass.documents.histograms import check_counts
-    >>> counted = ClassCounts.of(check_counts([[1, 0, 0], [1, 0, 0], [0, 1, 0]]), np.array([0, 0, 1]), 2)
+    >>> counted = ColumnCounts.of(check_counts([[1, 0, 0], [1, 0, 0], [0, 1, 0]]), np.array([0, 0, 1]), 2)
     >>> vectors = np.array([[1, 0], [-1, 1], [1, 0]], dtype=np.float32)
     >>> smoothed_profiles(ClassProfiles(counted, 1.0), vectors).counts.by_word.toarray().round(2)
     array([[2.  , 0.  ],
@@ -61,7 +61,7 @@ def smoothed_profiles(counted: ClassProfiles, vectors: NDArray[np.float32]) -> C
     borrowed = _borrowed_shares(vectors, labelled, counted.document_counts)
     by_word = counted.counts.by_word + borrowed @ counted.counts.by_word
     by_word.sort_indices()
-    return ClassProfiles(ClassCounts(by_word, counted.counts.by_class), counted.smoothing, borrowed, labelled)
+    return ClassProfiles(ColumnCounts(by_word, counted.counts.by_class), counted.smoothing, borrowed, labelled)
 
 
 def _borrowed_shares(
