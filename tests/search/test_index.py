@@ -286,6 +286,12 @@ def test_rows_in_any_order_are_searched_without_checking_them_first(kind, dtype,
         assert np.array_equal(found, same)
     for row in range(5):
         assert np.array_equal(index.search(shuffled[[row]], 9)[0][0], expected[0][row])
+        near, ids = index.distances(shuffled[[row]])
+        order = np.lexsort((ids, near))[:9]
+        assert np.array_equal(near[order], expected[0][row])
+        assert np.array_equal(ids[order], expected[1][row])
+        within = index.within(shuffled[[row]], float(expected[0][row][-1]))
+        assert np.array_equal(within[0][0][:9], expected[0][row])
 
 
 def test_wrong_arguments_are_refused():

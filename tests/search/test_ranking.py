@@ -130,10 +130,7 @@ def test_parts_with_the_statistics_of_the_whole_rank_as_the_whole(collection):
         part.add(counts[number::2], ids=index.ids[number::2])
     whole = statistics_of(index.metric, parts[0]._snapshot) + statistics_of(index.metric, parts[1]._snapshot)
     asked = canonical_rows(queries(), 70)
-    found = []
-    for part in parts:
-        found.append(part._ranker.make_room(part._snapshot, asked, 9))
-        assert part._ranker.rank(part._snapshot, asked, whole, *found[-1], None)
+    found = [part._ranker.rank(asked, part._snapshot, whole, 9, None) for part in parts]
     for row, query in enumerate(queries()):
         merged = sorted((-score, number) for scores, ids in found for score, number in hits(scores[row], ids[row]))
         assert [(-score, number) for score, number in merged[:9]] == hits(*(one[0] for one in index.rank([query], 9)))

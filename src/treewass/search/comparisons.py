@@ -14,9 +14,9 @@ from treewass.compute.threads import run_in_blocks
 from treewass.search.scratch import BATCH, Scratch, make_plan
 from treewass.search.segments import Segment
 from treewass.search.snapshot import Snapshot
-from treewass.trees.embedding import embedded_rows, refuse_query
+from treewass.trees.columns import ABSENT
+from treewass.trees.embedding import refuse_query
 from treewass.trees.metric import TreeMetric
-from treewass.trees.pairwise_distances import distances_to_columns
 from treewass.trees.rows import Rows, count_rows, part_of
 
 if TYPE_CHECKING:
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Comparer"]
 
-_Search = Callable[..., tuple[int, int]]
+_Loop = Callable[..., tuple[int, int]]
+_INT64 = np.dtype(np.int64)
 
 
 class _Plans(NamedTuple):
@@ -34,6 +35,7 @@ class _Plans(NamedTuple):
     narrow: NDArray[np.int64] | None
     n_narrow: int  # neighbours in narrow segments
     wide: NDArray[np.int64] | None
+    single: dict[int, NDArray[np.int64]]  # by the identity of a segment
     scratch: Scratch
 
 
@@ -51,48 +53,49 @@ class Comparer:
         self._local = threading.local()
 
     def nearest(
+        self, queries: Rows, snapshot: Snapshot, k: int, n_jobs: int | None
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Find the k nearest documents of each query, in order of distance, then id.
+
+        Raises RefusedQuery for a row that cannot be embedded.
+        """
+        shape = (queries[0].size - 1, k if k < snapshot.n_searchable else snapshot.n_searchable)
+        distances, ids = np.empty(shape), np.empty(shape, _INT64)
+        if shape[0] <= BATCH:
+            self._search(snapshot, queries, distances, ids)
+            return distances, ids
+
+        def work(start: int, stop: int) -> None:
+            block = slice(start, stop)
+            self._search(snapshot, part_of(queries, start, stop), distances[block], ids[block], start)
+
+        run_in_blocks(work, shape[0], n_jobs, BATCH)
+        return distances, ids
+
+    def _search(
         self,
         snapshot: Snapshot,
         queries: Rows,
         distances: NDArray[np.float64],
         ids: NDArray[np.int64],
-        n_jobs: int | None,
-    ) -> tuple[int, int]:
-        """Write the nearest documents of all queries, as many as there are columns.
-
-        Returns the first row that cannot be embedded and why, or -1 and 0.
-        """
-        if ids.shape[0] <= BATCH:
-            return self._search(snapshot, queries, distances, ids)
-        failures: list[tuple[int, int]] = []
-
-        def work(start: int, stop: int) -> None:
-            part, block = part_of(queries, start, stop), slice(start, stop)
-            row, reason = self._search(snapshot, part, distances[block], ids[block])
+        first: int = 0,
+    ) -> None:
+        plans = self._plans(snapshot)
+        narrow, wide, n_before = plans.narrow, plans.wide, 0
+        if narrow is not None:
+            row, reason = _search_narrow()(narrow, *queries, 0, distances, ids)
             if row >= 0:
-                failures.append((start + row, reason))
-
-        run_in_blocks(work, ids.shape[0], n_jobs, BATCH)
-        return min(failures, default=(-1, 0))
-
-    def _search(
-        self, snapshot: Snapshot, queries: Rows, distances: NDArray[np.float64], ids: NDArray[np.int64]
-    ) -> tuple[int, int]:
-        plans: _Plans | None = getattr(self._local, "plans", None)
-        if plans is None or plans.snapshot() is not snapshot:
-            plans = self._make_plans(snapshot)
-        _, narrow, n_narrow, wide, _ = plans
-        if narrow is None:
-            return _search_wide()(wide, *queries, 0, distances, ids)
-        failure = _search_narrow()(narrow, *queries, 0, distances, ids)
-        if failure[0] >= 0 or wide is None:
-            return failure
-        return _search_wide()(wide, *queries, min(n_narrow, ids.shape[1]), distances, ids)
+                refuse_query(first + row, reason)
+            n_before = min(plans.n_narrow, ids.shape[1])
+        if wide is not None:
+            row, reason = _search_wide()(wide, *queries, n_before, distances, ids)
+            if row >= 0:
+                refuse_query(first + row, reason)
 
     def within(
-        self, snapshot: Snapshot, queries: Rows, radius: int, n_jobs: int | None
+        self, queries: Rows, snapshot: Snapshot, radius: int, n_jobs: int | None
     ) -> tuple[list[NDArray[np.float64]], list[NDArray[np.int64]]]:
-        """Find the documents within a radius, in units, of each canonical query, in order of distance, then id."""
+        """Find the documents within a radius, in units, of each query, in order of distance, then id."""
         n_rows = count_rows(queries)
         distances: list[NDArray[np.float64]] = [np.empty(0)] * n_rows
         ids: list[NDArray[np.int64]] = [np.empty(0, dtype=np.int64)] * n_rows
@@ -114,55 +117,72 @@ class Comparer:
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Find the documents of a segment within a radius of one query, in any order."""
         if not segment.is_narrow:
-            near = self.to_segment(snapshot, segment, query, row)
+            near = self._to_segment(snapshot, segment, query, segment.searchable, row)
             kept = np.flatnonzero(near <= np.ldexp(float(radius), -self._metric.fraction_bits))
             return near[kept], segment.ids[segment.searchable[kept]]
         from treewass.search.kernels.narrow import narrow_within
 
         units, ids = np.empty(segment.n_searchable, dtype=np.int64), np.empty(segment.n_searchable, dtype=np.int64)
-        plan = make_plan(self._metric, self._scratch(snapshot), [segment])
-        found, reason = narrow_within(plan, *query, radius, units, ids)
+        found, reason = narrow_within(self._own_plan(snapshot, segment), *query, radius, units, ids)
         if found < 0:
             refuse_query(row, reason)
         return np.ldexp(units[:found], -self._metric.fraction_bits), ids[:found]
 
-    def to_segment(
-        self,
-        snapshot: Snapshot,
-        segment: Segment,
-        query: Rows,
-        row: int = 0,
-        positions: NDArray[np.intp] | None = None,
-    ) -> NDArray[np.float64]:
-        """Compare one canonical query with documents of a segment: those at some positions, or all neighbours."""
-        positions = segment.searchable if positions is None else positions
-        if not segment.is_narrow:
-            embedded = embedded_rows(self._metric, query)
-            if not embedded.known.all():
-                refuse_query(row, 0)
-            found = distances_to_columns(self._metric, embedded, embedded.norms, segment, segment.ids.size)
-            return np.asarray(found[0, positions])
-        from treewass.search.kernels.narrow import narrow_distances
+    def distances(
+        self, query: Rows, snapshot: Snapshot, ids: NDArray[np.int64] | None
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Compare the one query with all neighbours, in the order of their ids, or with some documents."""
+        if count_rows(query) != 1:
+            raise ValueError(
+                f"Expected one document, got {count_rows(query)} rows. Use search or TreeMetric.pairwise for several."
+            )
+        if ids is None:
+            numbers, order = snapshot.searchable_ids
+            blocks = [self._to_segment(snapshot, one, query, one.searchable) for one in snapshot.segments]
+            return np.concatenate([*blocks, np.empty(0)])[order], numbers.copy()
+        distances = np.empty(ids.size)
+        for segment, positions, places in snapshot.locate(ids):
+            if (segment.norms[positions] == ABSENT).any():
+                empty = segment.ids[positions[segment.norms[positions] == ABSENT]]
+                raise ValueError(
+                    f"Expected documents with a known word, but those of ids {empty[:5].tolist()} have none."
+                )
+            distances[places] = self._to_segment(snapshot, segment, query, positions)
+        return distances, ids
 
-        distances = np.empty(positions.size)
-        plan = make_plan(self._metric, self._scratch(snapshot), [segment])
-        bad_row, reason = narrow_distances(plan, *query, positions, distances)
+    def _to_segment(
+        self, snapshot: Snapshot, segment: Segment, query: Rows, positions: NDArray[np.intp], row: int = 0
+    ) -> NDArray[np.float64]:
+        """Compare one query with the documents at some positions of a segment."""
+        distances, plan = np.empty(positions.size), self._own_plan(snapshot, segment)
+        compare = _narrow_distances() if segment.is_narrow else _wide_distances()
+        bad_row, reason = compare(plan, *query, positions, distances)
         if bad_row >= 0:
             refuse_query(row, reason)
         return distances
 
-    def _make_plans(self, snapshot: Snapshot) -> _Plans:
-        """Make the plans of this thread, and keep them for its next search."""
+    def _plans(self, snapshot: Snapshot) -> _Plans:
+        """Return the plans of this thread, kept for its next queries."""
+        plans: _Plans | None = getattr(self._local, "plans", None)
+        if plans is not None and plans.snapshot() is snapshot:
+            return plans
         scratch, wide, narrow = self._scratch(snapshot), snapshot.wide_segments, snapshot.narrow_segments
-        made = _Plans(
+        self._local.plans = made = _Plans(
             ref(snapshot),
             make_plan(self._metric, scratch, narrow) if narrow else None,
             sum(segment.n_searchable for segment in narrow),
             make_plan(self._metric, scratch, wide) if wide or not narrow else None,
+            {},
             scratch,
         )
-        self._local.plans = made
         return made
+
+    def _own_plan(self, snapshot: Snapshot, segment: Segment) -> NDArray[np.int64]:
+        """Return the plan of this thread for one segment of a snapshot."""
+        plans = self._plans(snapshot)
+        if id(segment) not in plans.single:
+            plans.single[id(segment)] = make_plan(self._metric, plans.scratch, [segment])
+        return plans.single[id(segment)]
 
     def _scratch(self, snapshot: Snapshot) -> Scratch:
         """Return the memory of this thread, with room for the index's largest tile."""
@@ -174,7 +194,7 @@ class Comparer:
 
 
 @cache
-def _search_wide() -> _Search:
+def _search_wide() -> _Loop:
     """Import the compiled loops when they are needed: that takes a moment."""
     from treewass.search.kernels.wide import search_wide
 
@@ -182,7 +202,21 @@ def _search_wide() -> _Search:
 
 
 @cache
-def _search_narrow() -> _Search:
+def _search_narrow() -> _Loop:
     from treewass.search.kernels.narrow import search_narrow
 
     return search_narrow
+
+
+@cache
+def _wide_distances() -> _Loop:
+    from treewass.search.kernels.wide import wide_distances
+
+    return wide_distances
+
+
+@cache
+def _narrow_distances() -> _Loop:
+    from treewass.search.kernels.narrow import narrow_distances
+
+    return narrow_distances

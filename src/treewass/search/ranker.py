@@ -19,6 +19,7 @@ from treewass.search.ranking import length_factor, rank_documents, statistics_of
 from treewass.search.segments import Segment
 from treewass.search.snapshot import Snapshot
 from treewass.search.word_lists import LARGEST_QUERY, Statistics, branch_shift
+from treewass.trees.embedding import RefusedQuery
 from treewass.trees.layout import EmbeddingRoom
 from treewass.trees.metric import TreeMetric
 from treewass.trees.rows import Rows, count_rows, part_of
@@ -57,40 +58,30 @@ class Ranker:
         self._metric, self._shift = metric, branch_shift(metric)
         self._local = threading.local()
 
-    @staticmethod
-    def make_room(snapshot: Snapshot, queries: Rows, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Make the arrays that `rank` fills: min(k, n) columns for n documents, without hits."""
-        shape = (count_rows(queries), min(k, snapshot.n_held))
-        return np.zeros(shape), np.full(shape, -1, dtype=np.int64)
-
     def rank(
-        self,
-        snapshot: Snapshot,
-        queries: Rows,
-        statistics: Statistics,
-        scores: NDArray[np.float64],
-        ids: NDArray[np.int64],
-        n_jobs: int | None,
-    ) -> bool:
-        """Write the best documents of all queries, as many as there are columns.
+        self, queries: Rows, snapshot: Snapshot, statistics: Statistics, k: int, n_jobs: int | None
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Find the best documents of each query: scores, 0 where there is no further hit, and ids, -1 there.
 
-        `statistics` are those of the whole collection, of which the snapshot may be a part. Returns False if a row is
-        not in canonical form or not of whole counts; what was written then means nothing.
+        `statistics` are those of the whole collection, of which the snapshot may be a part. Raises RefusedQuery if a
+        row is not in canonical form or not of whole counts.
         """
-        n_queries = count_rows(queries)
+        n_queries, n_columns = count_rows(queries), min(k, snapshot.n_held)
+        scores, ids = np.zeros((n_queries, n_columns)), np.full((n_queries, n_columns), -1, dtype=np.int64)
         little = "numba" not in sys.modules and n_queries * max(snapshot.n_held, LEAST) < COMPILED_FROM
-        rank_block = self._plainly if little or ids.shape[1] > _MOST_SORTED else self._compiled
-        if n_queries <= _BATCH:
-            return rank_block(snapshot, queries, statistics, scores, ids) < 0
-        failures: list[int] = []
+        rank_block = self._plainly if little or n_columns > _MOST_SORTED else self._compiled
 
         def work(start: int, stop: int) -> None:
             part, block = part_of(queries, start, stop), slice(start, stop)
-            if rank_block(snapshot, part, statistics, scores[block], ids[block]) >= 0:
-                failures.append(start)
+            row = rank_block(snapshot, part, statistics, scores[block], ids[block])
+            if row >= 0:
+                raise RefusedQuery(
+                    f"Expected ascending words with whole counts above 0, but row {start + row} has others. "
+                    "Sort them, and leave out zeros."
+                )
 
         run_in_blocks(work, n_queries, n_jobs, _BATCH)
-        return not failures
+        return scores, ids
 
     def _compiled(
         self,
@@ -218,7 +209,4 @@ def ranked_rows(
     whole = index._snapshot
     snapshot = whole if where is None else whole.restricted(where)
     statistics = statistics_of(index.metric, whole)
-    scores, ids = index._ranker.make_room(snapshot, (bounds, words, counts), k)
-    if not index._ranker.rank(snapshot, (bounds, words, counts), statistics, scores, ids, index.n_jobs):
-        raise ValueError("Expected ascending words with counts above 0 in every row. Sort them, and leave out zeros.")
-    return scores, ids
+    return index._ranker.rank((bounds, words, counts), snapshot, statistics, k, index.n_jobs)

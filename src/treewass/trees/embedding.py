@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MASS_BITS",
+    "RefusedQuery",
     "embed",
     "embed_units",
     "embedded_rows",
@@ -35,6 +36,10 @@ __all__ = [
 
 _OVERFLOW = -2  # as the compiled loops report it
 _BLOCK = 1024  # rows embedded at a time
+
+
+class RefusedQuery(ValueError):
+    """The compiled loops could not read a row that was not checked; if it was, the message is for the user."""
 
 
 def embed(metric: TreeMetric, X: Any, *, fixed_point: bool = True) -> csr_array:
@@ -245,15 +250,15 @@ def known_rows(metric: TreeMetric, X: Any, name: str = "X") -> Rows:
 
 
 def refuse_overflow(row: int) -> NoReturn:
-    """Raise a ValueError for a row of weights whose total overflows."""
-    raise ValueError(f"Expected row totals that fit a float64, but row {row} overflows. Scale X down.")
+    """Raise the error for a row of weights whose total overflows."""
+    raise RefusedQuery(f"Expected row totals that fit a float64, but row {row} overflows. Scale X down.")
 
 
 def refuse_query(row: int, reason: int) -> NoReturn:
     """Raise the error for a canonical query that the compiled loops could not embed."""
     if reason == _OVERFLOW:
         refuse_overflow(row)
-    raise ValueError(
+    raise RefusedQuery(
         f"Expected documents with at least one known word, but row {row} has none that weighs anything beside the "
         "mass factors: their product is too small for a float64. Scale X up."
     )

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treewass.compute.compiling import array_at, compiled, inlined
+from treewass.compute.compiling import array_at, compiled, inner
 from treewass.search.kernels.queries import embed_queries, parts
 from treewass.search.kernels.selection import gather, key_bound, key_limit, merge, order
 from treewass.search.scratch import CLASSES, FOUND_ROOM
 from treewass.trees.column_kernels import add_lists, add_rows, look_up, tile_room
 from treewass.trees.columns import ABSENT
 
-__all__ = ["search_wide"]
+__all__ = ["search_wide", "wide_distances"]
 
 _ABSENT = np.int32(ABSENT)
 
@@ -66,7 +66,35 @@ def search_wide(
     return -1, 0
 
 
-@inlined
+@compiled
+def wide_distances(
+    plan: NDArray[np.int64],
+    indptr: NDArray[np.int32],
+    words: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    positions: NDArray[np.int64],
+    out: NDArray[np.float64],
+) -> tuple[int, int]:
+    """Write the distances of the one query to the documents at some positions of one segment.
+
+    Returns as `search_wide` does.
+    """
+    metrics, rooms, scratches, segments = parts(plan)
+    metric, room, scratch, segment = metrics[0], rooms[0], scratches[0], segments[0]
+    row, reason, bounds, features, values, norms = embed_queries(metric, room, indptr, words, weights)
+    if row >= 0:
+        return row, reason
+    resolution, keys = math.ldexp(1.0, -metric.fraction_bits), array_at(scratch.keys, scratch.tile, np.int32)
+    for tile in range(segment.n_tiles):
+        n_keys = _write_keys(segment, tile, scratch, features[: bounds[1]], values[: bounds[1]], keys)
+        for number in range(positions.size):
+            place = positions[number] - tile * segment.tile
+            if 0 <= place < n_keys:
+                out[number] = (norms[0] + keys[place]) * resolution
+    return -1, 0
+
+
+@inner
 def _write_keys(segment: Any, tile: Any, scratch: Any, features: Any, values: Any, keys: Any) -> Any:
     """Write a key for each document of a tile: key + norm of the query is the distance. Return how many.
 
