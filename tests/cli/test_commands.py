@@ -414,6 +414,15 @@ def at_terminal(*arguments):
     return shown.decode()
 
 
+def test_search_shows_the_passage_with_the_words(tmp_path):
+    filler = "one two three four five six seven eight nine ten " * 5
+    DocumentModel(n_neighbors=1).fit([f"{filler} the cat purrs", "a dog barks"], ["cat", "dog"]).save(tmp_path / "long")
+    *_, text = invoke("search", tmp_path / "long", "purrs").splitlines()[0].split("\t")
+    assert "the cat purrs" in text
+    assert text.startswith("… ")
+    assert len(text) <= 72
+
+
 def test_people_see_tables_colours_and_bars(model, data, tmp_path):
     table = at_terminal("search", model, "my cat purrs", "-k", 2)
     assert "score" in table

@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -51,7 +52,8 @@ def test_reasons_add_up_to_the_log_odds(model, words):
     support = sum(entry.support for entry in explained.words)
     assert explained.neighbor_support + explained.prior_support + support == pytest.approx(expected, abs=1e-9)
     assert sum(support for _, support, _ in explained.addends()) == pytest.approx(expected, abs=1e-9)
-    assert bool(explained.words) == bool(model.contents_.channels)
+    pool = model.contents_.vote.pool
+    assert bool(explained.words) == bool(pool is not None and any(pool.channel_weights))
 
 
 def test_words_count_where_a_channel_does():
@@ -62,6 +64,19 @@ def test_words_count_where_a_channel_does():
     assert support["hot dog"] * (1 if explained.label == "food" else -1) > 0
     assert explained.typical == ()
     assert explained.to_dict()["words"][0] == {"word": explained.words[0].word, "support": explained.words[0].support}
+
+
+def test_words_are_typical_where_the_channel_is_not_heard():
+    texts, labels = generated()
+    model = DocumentModel(n_neighbors=7).fit(texts, labels)
+    held = model.contents_
+    assert held.channels
+    silent = replace(held.vote.pool, channel_weights=tuple(0.0 for _ in held.channels))
+    model.contents_ = held.changed(vote=replace(held.vote, pool=silent))
+    explained = model.explain_prediction(texts[0])
+    assert explained.words == ()
+    assert explained.typical
+    assert explained.log_odds == pytest.approx(explained.neighbor_support + explained.prior_support)
 
 
 def test_words_are_typical_of_the_class_that_has_more_of_them():

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from treewass import plot
+from treewass.cards.colors import class_color
 from treewass.explain import tree_outline
-from treewass.plot.colors import class_color
 
 
 def overlaps(ax):

@@ -604,3 +604,14 @@ def test_documents_with_new_words_are_explained_by_those_that_the_model_has_lear
     comparison = post(writer, "explain", first=number, second="a cat and a dog")
     assert comparison["distance"] > 0
     assert post(writer, "predict", texts=["a zebra and a cat"], explain=True)["predictions"][0]["known"]
+
+
+def test_documents_are_compared_by_their_keys(writer):
+    added = writer.post("/api/documents", json={"documents": [{"text": "a cat sleeps", "label": "cat", "key": "tom"}]})
+    number = added.json()["ids"][0]
+    by_key = writer.post("/api/explain", json={"first": {"key": "tom"}, "second": 5})
+    assert by_key.status_code == 200
+    assert by_key.json() == writer.post("/api/explain", json={"first": number, "second": 5}).json()
+    missing = writer.post("/api/explain", json={"first": {"key": "nobody"}, "second": 5})
+    assert missing.status_code == 404
+    assert writer.post("/api/explain", json={"first": "key:tom", "second": 5}).status_code == 422

@@ -26,3 +26,6 @@ def test_an_id_in_words_is_refused():
     assert ExplainRequest.model_validate({"first": "a cat", "second": 17}).second == 17
     with pytest.raises(ValidationError, match="Expected an id as a number"):
         ExplainRequest.model_validate({"first": "a cat", "second": "id:17"})
+    with pytest.raises(ValidationError, match="an object with a key"):
+        ExplainRequest.model_validate({"first": "key:cat-1", "second": 17})
+    assert ExplainRequest.model_validate({"first": {"key": "cat-1"}, "second": "key: a cat"}).first.key == "cat-1"

@@ -28,6 +28,7 @@ __all__ = ["search_command", "similar_command"]
 
 _CONDITION = re.compile(r"\s*(?P<column>[^<>=!]+?)\s*(?P<operator>==|!=|<=|>=|=|<|>)\s*(?P<value>.*?)\s*")
 _MOST_LABELS = 30
+_PASSAGE = 70  # characters
 _Count = Annotated[int, typer.Option("-k", "--k", min=1, help="Documents to find.")]
 _Label = Annotated[str | None, typer.Option("--label", help="Only documents with this label.")]
 _Where = Annotated[
@@ -63,7 +64,7 @@ def search_command(
         hits = loaded.search(query, k, where=_conditions(loaded.contents_, label, where))
     if hits and hits[0].distance is not None:
         typer.echo("The text is compared as a whole, by distance: it is long, or the model weighs words.", err=True)
-    _show(hits, as_json)
+    _show(loaded.contents_, hits, as_json)
 
 
 def similar_command(
@@ -84,7 +85,7 @@ def similar_command(
         hits = loaded.similar(read_text(text), k, where=conditions)
     else:
         hits = loaded.similar(None, k, where=conditions, **named)
-    _show(hits, as_json)
+    _show(loaded.contents_, hits, as_json)
 
 
 def _conditions(held: Contents, label: str | None, where: list[str] | None) -> dict[str, Any] | None:
@@ -115,11 +116,12 @@ def _like(values: Any, written: str) -> str | int | float:
         return written
 
 
-def _show(hits: list[Hit], as_json: bool) -> None:
+def _show(held: Contents, hits: list[Hit], as_json: bool) -> None:
     """Print JSON, or a line with tabs for each hit, or on a terminal a table."""
     from dataclasses import asdict
 
     from treewass.documents.texts import excerpt, visible
+    from treewass.model.queries import passage_of
 
     if as_json:
         for hit in hits:
@@ -131,7 +133,7 @@ def _show(hits: list[Hit], as_json: bool) -> None:
             hit.id,
             "" if hit.label is None else hit.label,
             excerpt(hit.title or hit.key),
-            excerpt(hit.text),
+            passage_of(held, hit, _PASSAGE),
         )
         for hit in hits
     ]

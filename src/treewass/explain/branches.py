@@ -131,10 +131,21 @@ class TreeOutline:
         """Return the branches right below a node, heaviest first."""
         return sorted((child for child in self.nodes if child.parent == node), key=lambda child: -child.mass)
 
+    def told_first(self, node: int) -> list[OutlineNode]:
+        """Return the branches right below a node, those first that tell most about a class by their mass."""
+        even = 1 / len(self.classes)
+        return sorted(self.children(node), key=lambda child: -child.mass * (max(child.classes) - even))
+
     def main_class(self, node: OutlineNode) -> tuple[Any, float]:
         """Return the class with the largest share of a branch's mass, and that share."""
         code = int(np.argmax(node.classes))
         return self.classes[code], node.classes[code]
+
+    def _repr_html_(self) -> str:
+        """Return a card for a notebook: the first levels of the tree, to unfold."""
+        from treewass.cards.rendering import card, class_colors
+
+        return card("outline", found=self, colors=class_colors(self.classes))
 
 
 class BranchMasses:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treewass.documents.texts import excerpt
 from treewass.trees.metric import TreeMetric
 
 if TYPE_CHECKING:
@@ -20,9 +21,11 @@ if TYPE_CHECKING:
 __all__ = ["Document", "Hit", "SharedBranch", "shared_branches"]
 
 _SHOWN = 6  # words of a branch
+_LINE, _CARD = 60, 600  # characters of a text, on a line and on a card
+_LEFT_OUT = frozenset({"words", "branch"})  # of a line
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Document:
     """One document of a model.
 
@@ -47,6 +50,13 @@ class Document:
     key: str | None = None
     columns: Mapping[str, str | int | float | None] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        return _shown(self)
+
+    def _repr_html_(self) -> str:
+        """Return a card for a notebook; on that of a hit, the words of the query are marked."""
+        return _card(self)
+
 
 @dataclass(frozen=True, slots=True)
 class SharedBranch:
@@ -68,7 +78,7 @@ class SharedBranch:
     words: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Hit(Document):
     """A document that was found. It has a score or a distance: what the documents found are ordered by.
 
@@ -89,6 +99,30 @@ class Hit(Document):
     words: Sequence[str] = ()
     missing: Sequence[str] = ()
     branch: SharedBranch | None = None
+
+
+def _shown(document: Document) -> str:
+    """Write a document on a line: what it has of its fields, its text cut, and not what it shares with a query."""
+    given = {
+        entry.name: value
+        for entry in fields(document)
+        if entry.name not in _LEFT_OUT
+        and (value := getattr(document, entry.name)) is not None
+        and value != entry.default
+        and value != {}
+    }
+    shortened = {name: excerpt(value, _LINE) if isinstance(value, str) else value for name, value in given.items()}
+    rounded = {name: round(value, 4) if isinstance(value, float) else value for name, value in shortened.items()}
+    return f"{type(document).__name__}({', '.join(f'{name}={value!r}' for name, value in rounded.items())})"
+
+
+def _card(document: Document) -> str:
+    from treewass.cards.rendering import card, marked_words
+
+    hit = document if isinstance(document, Hit) else Hit(document.id, document.label)
+    ranked = [(name, value) for name, value in (("score", hit.score), ("distance", hit.distance)) if value is not None]
+    marked = marked_words(excerpt(document.text, _CARD), frozenset(hit.words))
+    return card("document", entry=document, marked=marked, figure=ranked[0] if ranked else None)
 
 
 def shared_branches(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PredictionExplanation", "TypicalWord", "WordSupport"]
 
-_MOST_WORDS = 10  # that are named
+_MOST_WORDS, _MOST_TYPICAL = 10, 12  # that are named
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +118,20 @@ class PredictionExplanation:
         """Weigh the words of the text, and the pairs, to colour them."""
         return {entry.word: entry.weight for entry in self.typical} | {word.word: word.support for word in self.words}
 
+    def most_typical(self) -> list[TypicalWord]:
+        """Choose the typical words that weigh most, and leave them in their order."""
+        weights = sorted((abs(word.weight) for word in self.typical), reverse=True)[:_MOST_TYPICAL]
+        return [word for word in self.typical if abs(word.weight) >= weights[-1]][:_MOST_TYPICAL]
+
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation as what JSON can hold."""
         return asdict(self)
+
+    def _repr_html_(self) -> str:
+        """Return a card for a notebook."""
+        from treewass.cards.rendering import card, class_colors
+
+        return card("prediction", found=self, colors=class_colors(sorted(label for label, _ in self.probabilities)))
 
 
 def _strongest(words: Sequence[WordSupport]) -> str:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["BranchCost", "Explanation", "Move", "TransportPlan", "branch_costs", "explain_pair", "transport_plan"]
 
+_MOST_SHOWN = 12  # moves on a card
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TransportPlan:
@@ -133,6 +135,12 @@ class Explanation:
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation as what JSON can hold."""
         return {**asdict(self), "shared_mass": self.shared_mass}
+
+    def _repr_html_(self) -> str:
+        """Return a card for a notebook."""
+        from treewass.cards.rendering import card
+
+        return card("comparison", found=self, most=_MOST_SHOWN)
 
 
 def transport_plan(metric: TreeMetric, first: Any, second: Any, *, component: int = 0) -> TransportPlan:

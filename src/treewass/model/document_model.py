@@ -121,6 +121,23 @@ class DocumentModel(FittedTexts):
         held = self.contents_
         return f"DocumentModel({len(held.index)} documents, {len(held.classes)} classes, {len(self.words_)} words)"
 
+    def _repr_html_(self) -> str:
+        """Return a card for a notebook: what the model holds, and how good it is where that was measured."""
+        from treewass.cards.rendering import card, class_colors
+        from treewass.model.evaluation import Evaluation
+
+        if not hasattr(self, "contents_"):
+            return card("figures", title="DocumentModel, not fitted", rows=list(self.get_params(deep=False).items()))
+        held = self.contents_
+        counts = np.bincount(held.documents.codes[held.documents.codes >= 0], minlength=len(held.classes)).tolist()
+        return card(
+            "model",
+            title=held.about.get("name", "DocumentModel"),
+            lead=f"{len(held.index)} documents, {len(held.classes)} classes, {len(self.words_)} words",
+            evaluation=None if held.evaluation is None else Evaluation.from_dict(held.evaluation),
+            classes=list(zip(held.classes, counts, class_colors(held.classes).values(), strict=True)),
+        )
+
     def fit(
         self,
         texts: Sequence[str],

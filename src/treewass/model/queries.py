@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treewass.documents.texts import excerpt
+from treewass.explain.highlights import best_passage
 from treewass.explain.hits import Hit, shared_branches
 from treewass.model.inference import CountedTexts, describe_hit
 from treewass.search.held_documents import rows_of
@@ -20,7 +22,16 @@ if TYPE_CHECKING:
 
     from treewass.model.contents import Contents
 
-__all__ = ["MOST_TYPED", "are_typed", "example_queries", "find_similar", "find_typed", "unknown_terms", "word_rarities"]
+__all__ = [
+    "MOST_TYPED",
+    "are_typed",
+    "example_queries",
+    "find_similar",
+    "find_typed",
+    "passage_of",
+    "unknown_terms",
+    "word_rarities",
+]
 
 MOST_TYPED = 64  # different words; a text of more is taken for a document: docs/guide/search.md says why
 _SHORT, _SHORTEST = 5, 3  # letters of a word to which a suggestion differs by one letter, or by none
@@ -122,6 +133,13 @@ def word_rarities(held: Contents, terms: Iterable[str]) -> dict[str, float]:
     found = {term: rarity(int(whole.frequencies[held.counter.columns[term]]), whole.n_documents) for term in terms}
     rarest = max(found.values(), default=1)
     return {term: value / rarest for term, value in found.items()}
+
+
+def passage_of(held: Contents, hit: Hit, length: int) -> str:
+    """Return the passage of a hit, on one line, whose words of the query are rarest; its start where it holds none."""
+    text = hit.text or ""
+    passage = best_passage(text, held.counter.spans(text), word_rarities(held, hit.words), length)
+    return excerpt(passage, len(passage) + 1)
 
 
 def example_queries(held: Contents) -> list[str | None]:

@@ -53,7 +53,7 @@ def explain_label(counted: CountedTexts, number: int = 0) -> PredictionExplanati
     elif probabilities[second] > 0:
         reasons["log_odds"] = float(np.log(probabilities[best]) - np.log(probabilities[second]))
         reasons["neighbor_support"] = reasons["log_odds"]
-    if not held.channels:
+    if vote.pool is None or not any(vote.pool.channel_weights):  # no channel is heard
         reasons["typical"] = _typical_words(counted, number, (best, second))
     return PredictionExplanation(shares[0][0], shares, neighbors, shares[1][0], **reasons)
 
@@ -76,7 +76,8 @@ def _pooled_reasons(
     supports: dict[int, float] = {}
     if counted.terms is not None:
         terms_of_text = select_rows(counted.terms, np.array([number]))
-        for channel, weight in zip(counted.held.channels.values(), pool.channel_weights, strict=True):
+        channels = zip(counted.held.channels.values(), pool.channel_weights, strict=True)
+        for channel, weight in [entry for entry in channels if entry[1]]:  # others are not heard
             prior += weight * (float(channel.intercepts[best]) - float(channel.intercepts[second]))
             _, terms, addends = channel.contributions(terms_of_text)
             for term, addend in zip(terms.tolist(), (addends[:, best] - addends[:, second]).tolist(), strict=True):

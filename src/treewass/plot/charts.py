@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treewass.cards.colors import GREY, class_color
 from treewass.compute.extras import require
 from treewass.explain.transport_plans import Explanation, Move
-from treewass.plot.colors import GREY, class_color
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treewass.cards.colors import GREY, share_color
 from treewass.compute.extras import require
 from treewass.explain.branches import OutlineNode, OutlineWord, TreeOutline
 from treewass.plot.charts import new_axes
-from treewass.plot.colors import GREY, share_color
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

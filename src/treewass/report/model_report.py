@@ -99,6 +99,22 @@ class Report:
         with replacing(target) as new:
             new.write_text(page, encoding="utf-8")
 
+    def _repr_html_(self) -> str:
+        """Return a card for a notebook: the figures, and the first findings."""
+        from treewass.cards.rendering import card, class_colors
+
+        held = self.model.contents_
+        return card(
+            "report",
+            title=held.about.get("name", "A model of labelled texts"),
+            error=self.evaluation.error,
+            held_out=self.held_out,
+            suspects=self.oddities.suspects,
+            duplicates=self.oddities.duplicates,
+            n_duplicates=self.oddities.n_duplicates,
+            colors=class_colors(held.classes),
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return the figures to act on, as plain values for JSON."""
         return {

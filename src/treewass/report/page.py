@@ -6,38 +6,31 @@ import base64
 import hashlib
 import json
 from collections import Counter
-from functools import partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from treewass.cards.colors import class_color
+from treewass.cards.rendering import read_style, template_environment
 from treewass.compute.extras import require
 from treewass.documents.texts import excerpt
-from treewass.plot.colors import class_color
 from treewass.plot.tree_pictures import interactive_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from treewass.explain.predictions import TypicalWord
     from treewass.report.model_report import Report
 
 __all__ = ["render_page", "safe_json"]
 
-_LONGEST_TEXT = 280  # characters of a document in a list
-_MOST_TYPICAL = 12
 _LONGEST_LINE = 160  # of a document of a branch
 
 
 def render_page(report: Report) -> str:
     """Write a report as one HTML page."""
-    from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
 
     plotly = require("plotly.offline", purpose="a report", extra="plot").get_plotlyjs()
     folder = files("treewass.report")
     script = (folder / "report.js").read_text(encoding="utf-8")
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    template = environment.from_string((folder / "report.html.jinja").read_text(encoding="utf-8"))
+    template = template_environment("treewass.report").get_template("report.html.jinja")
     held = report.model.contents_
     return template.render(
         report=report,
@@ -48,20 +41,12 @@ def render_page(report: Report) -> str:
         duplicates=report.oddities.duplicates,
         suspects=report.oddities.suspects,
         kinds=Counter((str(suspect.document.label), str(suspect.suggested)) for suspect in report.oddities.suspects),
-        typical=_most_typical,
-        shortened=partial(excerpt, length=_LONGEST_TEXT),
-        style=Markup((folder / "report.css").read_text(encoding="utf-8")),  # our own file # nosec B704
+        style=Markup(read_style() + (folder / "report.css").read_text(encoding="utf-8")),  # our own files # nosec B704
         plotly=Markup(_inline(plotly)),  # the package's own script # nosec B704
         script=Markup(_inline(script)),  # our own file # nosec B704
         script_hashes=[_source_hash(_inline(code)) for code in (plotly, script)],
         data=Markup(safe_json(_tree_data(report))),  # safe_json escapes it # nosec B704
     )
-
-
-def _most_typical(words: Sequence[TypicalWord]) -> list[TypicalWord]:
-    """Choose the words that weigh most, and leave them in their order."""
-    least = sorted((abs(word.weight) for word in words), reverse=True)[:_MOST_TYPICAL][-1]
-    return [word for word in words if abs(word.weight) >= least][:_MOST_TYPICAL]
 
 
 def safe_json(value: Any) -> str:

@@ -250,10 +250,7 @@ def _add_questions(router: APIRouter, live: LiveModel, lanes: Lanes) -> None:
 
         def answer() -> schemas.Comparison:
             held = live.current()
-            for document in (request.first, request.second):
-                if isinstance(document, int):
-                    _demand_document(held, document)
-            return compare(held, request.first, request.second)
+            return compare(held, *(_text_or_id(held, document) for document in (request.first, request.second)))
 
         return await _written(lanes.explanations, answer)
 
@@ -368,6 +365,15 @@ def _named(held: Contents, id: int | None, key: str | None) -> int:
         return held.id_of(id, key)
     except ValueError as error:
         raise HTTPException(404, str(error)) from error
+
+
+def _text_or_id(held: Contents, document: str | int | schemas.DocumentKey) -> str | int:
+    """Return a text as it is, and the id of a document that is there."""
+    if isinstance(document, schemas.DocumentKey):
+        return _named(held, None, document.key)
+    if isinstance(document, int):
+        _demand_document(held, document)
+    return document
 
 
 def _demand_document(held: Contents, number: int) -> None:

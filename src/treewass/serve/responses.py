@@ -11,9 +11,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 import treewass
-from treewass.documents.texts import excerpt
 from treewass.explain.branches import BranchMasses, ranked
-from treewass.explain.highlights import best_passage, near_words, pair_weights, weighted_pieces
+from treewass.explain.highlights import near_words, pair_weights, weighted_pieces
 from treewass.explain.hits import Hit
 from treewass.explain.transport_plans import explain_pair
 from treewass.model.contents import Contents
@@ -23,7 +22,15 @@ from treewass.model.inference import (
     count_texts,
     describe_document,
 )
-from treewass.model.queries import are_typed, example_queries, find_similar, find_typed, unknown_terms, word_rarities
+from treewass.model.queries import (
+    are_typed,
+    example_queries,
+    find_similar,
+    find_typed,
+    passage_of,
+    unknown_terms,
+    word_rarities,
+)
 from treewass.model.reasons import explain_label
 from treewass.search.held_documents import documents_of
 from treewass.search.index import TreeIndex
@@ -130,8 +137,7 @@ def _typed_pieces(counted: CountedTexts, hit: Hit) -> list[schemas.Piece]:
     weights = dict.fromkeys(hit.branch.words if hit.branch else (), _SAME_BRANCH)
     for word, share in own.items():
         weights[word] = 1.5 * _SAME_BRANCH + (1 - 1.5 * _SAME_BRANCH) * share if share >= _TELLS_LITTLE else 0.0
-    passage = best_passage(hit.text, counted.held.counter.spans(hit.text), own, _PASSAGE)
-    return _pieces(counted.held, excerpt(passage, len(passage) + 1), weights)
+    return _pieces(counted.held, passage_of(counted.held, hit, _PASSAGE), weights)
 
 
 def _near_pieces(counted: CountedTexts, number: int, hit: Hit, view: schemas.HitView) -> list[schemas.Piece]:

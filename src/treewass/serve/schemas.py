@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 from treewass.documents.texts import excerpt
 from treewass.serve.service_settings import MOST_CHARACTERS, MOST_HIGHLIGHTS, MOST_NEIGHBORS, MOST_TEXTS
 
-_WRITTEN_ID = re.compile(r"id:\d+")
+_WRITTEN_NAME = re.compile(r"id:\d+|key:\S+")
 
 _LONGEST_NAME = 50  # characters of an unknown name in a message
 _LONGEST_EXCERPT = 600  # characters of a text in a list
@@ -86,17 +86,32 @@ class PredictRequest(_Request):
     explain: Annotated[bool, Field(description="Say which words and documents decided; with one text only.")] = False
 
 
-class ExplainRequest(_Request):
-    """Two documents: texts, or ids of documents that the service holds."""
+class DocumentKey(_Request):
+    """A document that the service holds, by its key."""
 
-    first: Annotated[Text | Number, Field(description="A text, or the id of a document as a number.")]
-    second: Annotated[Text | Number, Field(description="A text, or the id of a document as a number.")]
+    key: Annotated[str, Field(max_length=1000)]
+
+
+_Compared = Annotated[
+    Text | Number | DocumentKey,
+    Field(description='A text, the id of a document as a number, or its key: {"key": "cat-1"}.'),
+]
+
+
+class ExplainRequest(_Request):
+    """Two documents: texts, or ids or keys of documents that the service holds."""
+
+    first: _Compared
+    second: _Compared
 
     @field_validator("first", "second")
     @classmethod
-    def _no_written_id(cls, value: str | int) -> str | int:
-        if isinstance(value, str) and _WRITTEN_ID.fullmatch(value):
-            raise PydanticCustomError("written_id", "Expected an id as a number, such as 17, got a text such as id:17.")
+    def _no_written_name(cls, value: str | int | DocumentKey) -> str | int | DocumentKey:
+        if isinstance(value, str) and _WRITTEN_NAME.fullmatch(value):
+            raise PydanticCustomError(
+                "written_name",
+                "Expected an id as a number, such as 17, or an object with a key, got a text such as id:17.",
+            )
         return value
 
 

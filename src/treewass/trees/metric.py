@@ -158,6 +158,20 @@ class TreeMetric:
             f"n_features={self.n_features}, fraction_bits={self.fraction_bits})"
         )
 
+    def _repr_html_(self) -> str:
+        """Return a card for a notebook."""
+        from treewass.cards.rendering import card
+
+        silent = int((self.masses == 0).all(axis=0).sum())
+        rows = [
+            ("trees", self.n_components),
+            ("nodes of each", ", ".join(f"{tree.n_nodes}" for tree in self.trees[:8]) + " …" * (len(self.trees) > 8)),
+            ("words", f"{self.n_words}, {silent} of them without mass" if silent else f"{self.n_words}"),
+            ("features of a document's vector", f"at most {self.n_features}"),
+            ("resolution", f"{self.resolution:.3g}"),
+        ]
+        return card("figures", title="Tree-Wasserstein distance", rows=rows)
+
     @property
     def n_components(self) -> int:
         """Number of trees."""

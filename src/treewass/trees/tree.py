@@ -92,6 +92,17 @@ class Tree:
     def __repr__(self) -> str:
         return f"Tree(n_nodes={self.n_nodes}, n_words={self.n_words}, depth={self.depth})"
 
+    def _repr_html_(self) -> str:
+        """Return a card for a notebook: the nodes and words of each level."""
+        from treewass.cards.rendering import card
+
+        words = np.bincount(self.depths[self.word_nodes], minlength=self.depth + 1).tolist()
+        most = max(words) or 1
+        levels = [(len(level), count, count / most) for level, count in zip(self.levels, words, strict=True)]
+        farthest = f"{self.word_root_distances.max(initial=0.0):.4g}"
+        rows = [("nodes", self.n_nodes), ("words", self.n_words), ("farthest word from the root", farthest)]
+        return card("figures", title="Tree over words", rows=rows, levels=levels)
+
     def with_words(self, word_nodes: ArrayLike, leaf_lengths: ArrayLike | None = None) -> Tree:
         """Return a tree of the same internal nodes with the given words instead.
 

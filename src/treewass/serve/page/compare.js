@@ -32,8 +32,9 @@ export function openCompare(first, second) {
 }
 
 function documentOf(value) {
-  const match = /^id:(-?\d{1,15})$/.exec(value.trim());
-  return match ? Number(match[1]) : value;
+  const [, id, key] = /^(?:id:(-?\d{1,15})|key:(\S+))$/.exec(value.trim()) ?? [];
+  if (key !== undefined) return { key };
+  return id === undefined ? value : Number(id);
 }
 
 async function compare() {
