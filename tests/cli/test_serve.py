@@ -83,7 +83,6 @@ def test_another_address_is_warned_about_unless_reads_are_protected(call, tmp_pa
 def test_a_missing_extra_is_named(call, monkeypatch):
     monkeypatch.setitem(sys.modules, "fastapi", None)
     result, called = call()
-    assert str(result.exception) == (
-        "treewass serve needs the module 'fastapi'. Install it with: pip install \"treewass[serve]\""
-    )
+    sentence = "treewass serve needs the module 'fastapi'. Install it with: pip install \"fastapi>="
+    assert str(result.exception).startswith(sentence)
     assert called is None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from importlib import import_module
+import re
+from importlib import import_module, metadata
 from types import ModuleType
 
 __all__ = ["require"]
@@ -33,12 +34,22 @@ def require(module: str, *, purpose: str, extra: str | None = None, package: str
     >>> require("no_such_module", purpose="this example", extra="ot")
     Traceback (most recent call last):
         ...
-    ImportError: this example needs the module 'no_such_module'. Install it with: pip install "treewass[ot]"
+    ImportError: this example needs the module 'no_such_module'. Install it with: pip install "pot>=0.9.5"
     """
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
         if error.name != module.split(".")[0]:
             raise
-        wanted = f'"treewass[{extra}]"' if extra else package or module
+        wanted = _requirements(extra) if extra else package or module
         raise ImportError(f"{purpose} needs the module {module!r}. Install it with: pip install {wanted}") from error
+
+
+def _requirements(extra: str) -> str:
+    """Quote what an extra brings: a line for pip that is right however treewass itself was installed."""
+    try:
+        lines = metadata.requires("treewass") or []
+    except metadata.PackageNotFoundError:  # run from its source alone
+        lines = []
+    named = [line.partition(";")[0].strip() for line in lines if re.search(rf"extra == ['\"]{extra}['\"]", line)]
+    return " ".join(f'"{requirement}"' for requirement in named or [f"treewass[{extra}]"])
