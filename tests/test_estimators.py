@@ -142,11 +142,22 @@ def test_data_frames_give_words_their_names(counts):
             learner.transform(pandas.DataFrame(counts.toarray(), columns=names[::-1]))
 
 
-def test_dense_output_of_transform_can_be_a_data_frame(counts):
-    learner = ProfileTreeWasserstein().fit(counts, LABELS).set_output(transform="default")
-    assert sp.issparse(learner.transform(counts))
-    with pytest.raises(ValueError, match="sparse"):
-        learner.set_output(transform="pandas").transform(counts)
+@pytest.mark.parametrize("learner", [ProfileTreeWasserstein(), TreeSlicedWasserstein(n_trees=2)], ids=str)
+def test_output_of_transform_can_be_a_data_frame(learner, counts):
+    learner = clone(learner).fit(counts, LABELS)
+    expected = learner.transform(counts)
+    assert sp.issparse(expected)
+    rows = [f"text{row}" for row in range(counts.shape[0])]
+    names = CountVectorizer().fit(TEXTS).get_feature_names_out()
+    named = pandas.DataFrame(counts.toarray(), index=rows, columns=names)
+    frame = clone(learner).fit(named, LABELS).set_output(transform="pandas").transform(named)
+    assert frame.columns[-1] == f"{'tree1_' if learner.metric_.n_components > 1 else ''}word_{names[-1]}"
+    assert frame.index.tolist() == rows
+    assert all(isinstance(kind, pandas.SparseDtype) for kind in frame.dtypes)
+    assert np.array_equal(frame.to_numpy(), expected.toarray())
+    assert isinstance(clone(learner).set_output(transform="pandas").fit_transform(counts, LABELS), pandas.DataFrame)
+    dense = learner.set_output(transform="polars").transform(counts)
+    assert np.array_equal(dense.to_numpy(), expected.toarray())
 
 
 @pytest.mark.parametrize(

@@ -108,7 +108,7 @@ def accuracy_cells(
     seconds : float, default=1.0
         About how long a cell takes.
     seeds : int, default=1
-        Measure methods that learn a profile tree with so many seeds, from 0; the row's case names those above.
+        Measure profile trees and sliced trees with so many seeds, from 0; the row's case names those above.
 
     Returns
     -------
@@ -125,7 +125,7 @@ def accuracy_cells(
             n_test = len(text_set.corpus) - len(text_set.train_rows[number])
             limit = test_documents if test_documents is not None and test_documents < n_test else None
             for method in methods:
-                for seed in range(seeds if method.startswith("profile") else 1):
+                for seed in range(seeds if method.startswith(("profile", "tsw")) else 1):
                     case = _case(name, number, method, limit, seed)
                     work = partial(_measured, name, number, method, folder, limit, seed)
                     cells.append(Cell("accuracy", case, work, PROTOCOL, seconds))
@@ -248,7 +248,7 @@ def measure(method: str, split: Split, data: str | os.PathLike[str] | None = Non
     vectors = load_vectors(split.words, data) if "vectors" in chosen.needs else None
     model = chosen.make(vectors)
     if seed:
-        model.set_params(random_state=seed)
+        model.set_params(**{"metric__random_state" if method.startswith("tsw") else "random_state": seed})
     _warm_up(method, split, vectors)
     train, test = _documents(chosen, split)
     with warnings.catch_warnings(), one_thread(), watch_memory() as memory:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["argument", "as_options", "check_choice", "check_integer", "check_positive", "has_argument"]
+__all__ = ["argument", "as_options", "check_choice", "check_integer", "check_positive", "has_argument", "shown"]
 
 _options: ContextVar[Mapping[str, str] | None] = ContextVar("options", default=None)
 
@@ -54,17 +54,30 @@ def has_argument(name: str) -> bool:
     return options is None or name in options
 
 
+def shown(value: Any) -> str:
+    """Spell a value as the user would write it: numbers of NumPy as plain ones, in tuples and lists too.
+
+    Examples
+    --------
+    >>> shown(np.float64(0.0)), shown(("tanh", np.int64(2)))
+    ('0.0', "('tanh', 2)")
+    """
+    if isinstance(value, tuple | list):
+        value = type(value)(part.item() if isinstance(part, np.generic) else part for part in value)
+    return repr(value.item() if isinstance(value, np.generic) else value)
+
+
 def check_integer(name: str, value: Any, least: int = 1) -> int:
     """Return an argument as an int; refuse what is not an integer of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ValueError(f"Expected {name} as an integer of at least {least}, got {value!r}.")
+        raise ValueError(f"Expected {name} as an integer of at least {least}, got {shown(value)}.")
     return int(value)
 
 
 def check_positive(name: str, value: Any) -> float:
     """Return an argument as a float; refuse what is not a finite number above zero."""
-    if not (isinstance(value, int | float | np.number) and 0 < value < np.inf):
-        raise ValueError(f"Expected {name} as a finite number above zero, got {value!r}.")
+    if isinstance(value, bool) or not (isinstance(value, int | float | np.number) and 0 < value < np.inf):
+        raise ValueError(f"Expected {name} as a finite number above zero, got {shown(value)}.")
     return float(value)
 
 

@@ -11,7 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from treewass.documents.arguments import check_integer, check_positive
+from treewass.documents.arguments import check_integer, check_positive, shown
 from treewass.documents.histograms import check_counts, first_few, refuse_texts
 
 if TYPE_CHECKING:
@@ -85,8 +85,8 @@ def check_ranges(
         check_positive(name, given.get(name, 1))
     for name in shares:
         value = given.get(name, 0)
-        if not (isinstance(value, int | float | np.number) and 0 <= value < 1):
-            raise ValueError(f"Expected {name} from zero to below one, got {value!r}.")
+        if isinstance(value, bool) or not (isinstance(value, int | float | np.number) and 0 <= value < 1):
+            raise ValueError(f"Expected {name} from zero to below one, got {shown(value)}.")
 
 
 def check_weights(sample_weight: ArrayLike | None, n_documents: int) -> NDArray[np.float64]:

@@ -72,6 +72,18 @@ class AlignedVectors:
         object.__setattr__(self, "vectors", _frozen(self.vectors, np.float32))
         object.__setattr__(self, "covered", _frozen(self.covered, np.bool_))
 
+    def unit(self) -> AlignedVectors:
+        """Scale each vector to length one; a vector of zeros stays as it is.
+
+        Examples
+        --------
+        >>> WordVectors(("cat",), [[3.0, 4.0]]).align(["cat"]).unit().vectors.round(1).tolist()
+        [[0.6000000238418579, 0.800000011920929]]
+        """
+        vectors = self.vectors.astype(np.float64)
+        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+        return AlignedVectors((vectors / np.where(norms > 0, norms, 1)).astype(np.float32), self.covered, self.missing)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return AlignedVectors, (self.vectors, self.covered, self.missing)
 

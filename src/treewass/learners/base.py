@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
+from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
+from treewass.compute.extras import require
 from treewass.documents.estimator_inputs import check_documents, counts_tags
 from treewass.trees.embedding import embed
 from treewass.trees.metric import TreeMetric
@@ -21,6 +23,14 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 __all__ = ["TreeTransformer"]
+
+
+def _sparse_frame(rows: csr_array, index: Any) -> Any:
+    """Make a data frame of sparse columns, which scikit-learn gives their names."""
+    from scipy.sparse import csr_matrix
+
+    pandas = require("pandas", purpose='set_output(transform="pandas")', package="pandas")
+    return pandas.DataFrame.sparse.from_spmatrix(csr_matrix(rows), index=index if isinstance(index, pandas.Index) else None)
 
 
 class TreeTransformer(TransformerMixin, BaseEstimator):
@@ -36,7 +46,7 @@ class TreeTransformer(TransformerMixin, BaseEstimator):
 
     metric_: TreeMetric
 
-    def transform(self, X: Any) -> csr_array:
+    def transform(self, X: Any) -> Any:
         """Embed documents so that L1 distances between rows are tree-Wasserstein distances.
 
         Parameters
@@ -47,10 +57,15 @@ class TreeTransformer(TransformerMixin, BaseEstimator):
         Returns
         -------
         csr_array of shape (n_documents, n_features), float64
-            A document without a known word gives a row of zeros.
+            A document without a known word gives a row of zeros. After ``set_output(transform="pandas")`` it is a data
+            frame of sparse columns instead, and a dense frame of polars, which has no sparse ones.
         """
         check_is_fitted(self)
-        return embed(self.metric_, check_documents(self, X))
+        embedded = embed(self.metric_, check_documents(self, X))
+        container = _get_output_config("transform", self)["dense"]
+        if container == "pandas":
+            return _sparse_frame(embedded, getattr(X, "index", None))
+        return embedded if container == "default" else embedded.toarray()
 
     def pairwise(self, X: Any, Y: Any = None, *, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Compute the distance between each row of `X` and each row of `Y`.

@@ -202,7 +202,10 @@ class TreeSlicedWasserstein(VectorTreeTransformer):
     arity : int, default=5
         Clusters that a cluster is divided into.
     depth : int, default=6
-        The deepest level, that of words.
+        The deepest level, that of words or of clusters.
+    words : {"leaves", "clusters"}, default="leaves"
+        Whether each word has an edge of its own at the deepest level, or documents are held by the clusters of that
+        level, as Le et al. published it; see `treewass.trees.cluster_tree`.
     n_jobs : int, optional
         Threads that build trees; -1 for all cores. The result does not depend on it.
     random_state : int, RandomState instance or None, default=0
@@ -238,6 +241,7 @@ class TreeSlicedWasserstein(VectorTreeTransformer):
         n_dimensions: int = 100,
         arity: int = 5,
         depth: int = 6,
+        words: str = "leaves",
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = 0,
     ) -> None:
@@ -246,6 +250,7 @@ class TreeSlicedWasserstein(VectorTreeTransformer):
         self.n_dimensions = n_dimensions
         self.arity = arity
         self.depth = depth
+        self.words = words
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -256,7 +261,9 @@ class TreeSlicedWasserstein(VectorTreeTransformer):
 
         def work(start: int, stop: int) -> None:
             for number in range(start, stop):
-                trees[number] = cluster_tree(points, arity=self.arity, depth=self.depth, random_state=seeds[number])
+                trees[number] = cluster_tree(
+                    points, arity=self.arity, depth=self.depth, words=self.words, random_state=seeds[number]
+                )
 
         run_in_blocks(work, self.n_trees, self.n_jobs, block=1)
         return [trees[number] for number in range(self.n_trees)]

@@ -7,7 +7,7 @@ methods are named by the public names of their packages.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
@@ -156,6 +156,18 @@ def _sliced(n_trees: int) -> Method:
     )
 
 
+def _published_sliced(n_trees: int) -> Method:
+    """Describe sliced trees that hold documents by clusters of unit vectors: closest to the published errors."""
+    settings = {"n_trees": n_trees, "words": "clusters"}
+    build = neighbors("treewass:TreeSlicedWasserstein", **settings)
+    return replace(
+        _sliced(n_trees),
+        title=f"TSW-{n_trees}, clusters",
+        configuration=f"TreeSlicedWasserstein(n_trees={n_trees}, words='clusters') on vectors of length one",
+        build=lambda vectors: build(vectors.unit()),
+    )
+
+
 def _profile(title: str, vote: str, configuration: str, metric: str | None = _PROFILE, **settings: Any) -> Method:
     return _tree_metric(title, configuration, metric, "this library", "labels", vote=vote, **settings)
 
@@ -212,6 +224,9 @@ METHODS: dict[str, Method] = {
     "tsw-1": _sliced(1),
     "tsw-5": _sliced(5),
     "tsw-10": _sliced(10),
+    "tsw-1-clusters": _published_sliced(1),
+    "tsw-5-clusters": _published_sliced(5),
+    "tsw-10-clusters": _published_sliced(10),
     "flowtree": _distance(
         "Flowtree",
         "flowtree on a quadtree",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from treewass.documents.arguments import check_choice, check_integer
 from treewass.trees.checks import check_points, random_stream
 from treewass.trees.tree import Tree
 
@@ -22,14 +23,14 @@ def cluster_tree(
     *,
     arity: int = 5,
     depth: int = 6,
+    words: str = "leaves",
     random_state: int | np.random.RandomState | None = 0,
 ) -> Tree:
     """Build a tree by farthest-point clustering: the words of the tree are its points.
 
     A cluster is divided around a random one of its points, the point farthest from that, the point farthest from
     both, and so on; each point goes with the nearest of these. A cluster's centre is the mean of its points, and its
-    edge is as long as its centre is far from its parent's. A word is a cluster of one, at the deepest level at last.
-    So the tree distance between two words is never less than the Euclidean distance between their points.
+    edge is as long as its centre is far from its parent's. A word that is alone is a cluster of one.
 
     Parameters
     ----------
@@ -38,8 +39,11 @@ def cluster_tree(
     arity : int, default=5
         Clusters that a cluster is divided into; fewer where it has fewer distinct points.
     depth : int, default=6
-        The deepest level of the tree: that of words, so that clusters are divided on the ``depth - 1`` levels
-        above.
+        The deepest level of the tree, the root being level 0.
+    words : {"leaves", "clusters"}, default="leaves"
+        What is at the deepest level. With ``"leaves"`` it is words, below clusters that were divided ``depth - 1``
+        times: the tree distance between two words is never less than the Euclidean distance between their points.
+        With ``"clusters"`` it is clusters, divided `depth` times, and the words of one of them have distance zero.
     random_state : int, RandomState instance or None, default=0
         Chooses the point that each division starts from.
 
@@ -50,8 +54,8 @@ def cluster_tree(
 
     Notes
     -----
-    Each level takes `arity` passes over the points. Le et al. hold documents by the clusters of the last level; here
-    words that share one are still apart, as in the paper, whose words are leaves.
+    Each level takes `arity` passes over the points. ``"clusters"`` is the tree of Le et al., who hold documents by the
+    clusters of the last level. The words of Takezawa et al. are leaves.
 
     References
     ----------
@@ -63,14 +67,19 @@ def cluster_tree(
     >>> tree = cluster_tree([[0.0], [1.0], [10.0], [11.0], [11.0]], arity=2)
     >>> tree.word_distances([0, 0, 3], [1, 2, 4])
     array([ 1., 11.,  0.])
+    >>> tree = cluster_tree([[0.0], [1.0], [10.0], [11.0], [11.0]], arity=2, depth=1, words="clusters")
+    >>> tree.word_distances([0, 2, 3], [1, 3, 4])
+    array([0., 0., 0.])
     """
     points = check_points(vectors)
-    for name, value, least in (("arity", arity, 2), ("depth", depth, 1)):
-        if not isinstance(value, int | np.integer) or value < least:
-            raise ValueError(f"Expected {name} as an integer of at least {least}, got {value!r}.")
+    arity, depth = check_integer("arity", arity, 2), check_integer("depth", depth)
+    divisions = depth - (check_choice("words", words, ("leaves", "clusters")) == "leaves")
     distinct, word_points = _distinct(points)
     _, exponent = np.frexp(abs(distinct).max())  # scaled by a power of two, so that no square overflows
-    parents, nodes, lengths = _grow(np.ldexp(distinct, -exponent), arity, depth, random_stream(random_state))
+    parents, nodes, lengths = _grow(np.ldexp(distinct, -exponent), arity, divisions, random_stream(random_state))
+    if words == "clusters" and len(parents) > depth:
+        n_nodes, n_deepest = sum(map(len, parents)), len(parents[depth])
+        lengths[n_nodes:][nodes >= n_nodes - n_deepest] = 0.0
     return _hang_words(parents, nodes, np.ldexp(lengths, exponent), word_points)
 
 
@@ -86,16 +95,16 @@ def _distinct(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray
 
 
 def _grow(
-    points: NDArray[np.float64], arity: int, depth: int, random: np.random.RandomState
+    points: NDArray[np.float64], arity: int, divisions: int, random: np.random.RandomState
 ) -> tuple[list[NDArray[np.intp]], NDArray[np.intp], NDArray[np.float64]]:
     """Divide distinct points level by level.
 
-    Returns the parents of nodes, the node of each point, and lengths: of the nodes' edges, then of the points'.
+    Returns the parents of the nodes of each level, the node of each point, and lengths: of the nodes' edges, then of the points'.
     """
     parents, nodes = [np.array([-1])], np.zeros(len(points), dtype=np.intp)
     centres = [_means(points, np.zeros(1, dtype=np.intp))]
     active, count = np.arange(len(points)), 1
-    for _ in range(depth - 1):
+    for _ in range(divisions):
         part = _nearest_of_far(points[active], nodes[active], arity, random)
         order = np.lexsort((part, nodes[active]))
         active, part = active[order], part[order]

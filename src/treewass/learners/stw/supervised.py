@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from treewass.documents.arguments import check_choice
+from treewass.documents.arguments import check_choice, shown
 from treewass.documents.estimator_inputs import check_documents, check_labelled_documents, check_ranges
 from treewass.documents.histograms import empty_rows, to_histograms, warn_about_empty_rows
 from treewass.learners.base import TreeTransformer
@@ -266,7 +266,7 @@ class SupervisedTreeWasserstein(TreeTransformer):
         margins = np.atleast_1d(np.asarray(self.margin))
         numbers = margins.dtype.kind in "iuf" and margins.ndim == 1 and margins.size
         if not numbers or not (np.isfinite(margins) & (margins > 0)).all():
-            raise ValueError(f"Expected margin as a finite number above zero, or several, got {self.margin!r}.")
+            raise ValueError(f"Expected margin as a finite number above zero, or several, got {shown(self.margin)}.")
         if margins.size > 1 and self.validation_fraction == 0:
             raise ValueError("Expected validation_fraction above zero to choose between margins, got 0.")
         return tuple(margins.astype(np.float64).tolist())
@@ -275,11 +275,11 @@ class SupervisedTreeWasserstein(TreeTransformer):
         """Read a parameter that is a name, or a name and a number."""
         value = getattr(self, parameter)
         name, number = value if isinstance(value, tuple | list) and len(value) == 2 else (value, default)
-        positive = isinstance(number, int | float | np.number) and 0 < number < np.inf
+        positive = not isinstance(number, bool) and isinstance(number, int | float | np.number) and 0 < number < np.inf
         if not (isinstance(name, str) and name in choices and positive):
             raise ValueError(
                 f"Expected {parameter} to be one of {', '.join(choices)}, or a tuple of a name and a finite number "
-                f"above zero, such as {(choices[0], default)}, got {value!r}."
+                f"above zero, such as {(choices[0], default)}, got {shown(value)}."
             )
         return name, float(number)
 
