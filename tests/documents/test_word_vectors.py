@@ -250,3 +250,10 @@ def test_bad_dimensions_are_refused(dimensions):
 def test_only_empty_documents_are_refused():
     with pytest.raises(ValueError, match="at least one document with a word"):
         svd_vectors([[0, 0]])
+
+
+def test_unit_vectors_have_length_one_and_words_without_a_vector_stay_so():
+    aligned = AlignedVectors(np.array([[3.0, 4.0], [0.0, 0.0]], np.float32), np.array([True, False]), ("yeti",))
+    assert aligned.unit().vectors == pytest.approx(np.array([[0.6, 0.8], [0.0, 0.0]]))
+    assert aligned.unit().covered.tolist() == [True, False]
+    assert aligned.unit().missing == ("yeti",)

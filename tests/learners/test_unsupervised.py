@@ -13,7 +13,7 @@ from treewass import (
 from treewass.documents import AlignedVectors, WordVectors
 from treewass.documents.synthetic import make_documents
 from treewass.documents.word_vectors import UncoveredWordsWarning
-from treewass.trees import quadtree
+from treewass.trees import cluster_tree, quadtree
 
 VECTORS = np.array([[0.0, 0.0], [0.1, 0.0], [5.0, 5.0], [5.0, 5.1], [9.0, 0.0]])
 PARTLY = AlignedVectors(VECTORS * [[1], [1], [1], [1], [0]], [True, True, True, True, False], ("yeti",))
@@ -111,3 +111,10 @@ def test_classifier_runs_on_several_trees():
 def test_bad_number_of_trees_is_refused():
     with pytest.raises(ValueError, match="n_trees as an integer of at least 1, got 0"):
         TreeSlicedWasserstein(n_trees=0).fit(MANY)
+
+
+@pytest.mark.parametrize("words", ["leaves", "clusters"])
+def test_sliced_trees_hold_words_as_asked(words):
+    learner = TreeSlicedWasserstein(n_trees=1, word_vectors=MANY_VECTORS, depth=2, words=words).fit(MANY)
+    seed = int(np.random.RandomState(0).randint(2**31 - 1, size=1)[0])
+    assert learner.metric_.trees == (cluster_tree(MANY_VECTORS, depth=2, words=words, random_state=seed).scaled(1.0),)

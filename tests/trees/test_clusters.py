@@ -54,6 +54,21 @@ def test_agrees_with_dividing_one_cluster_at_a_time(vectors, arity, depth, seed)
     assert tree.word_distances(words[:, None], words) == pytest.approx(np.array(expected), abs=1e-9)
 
 
+@given(points, st.integers(2, 4), st.integers(1, 4), st.integers(0, 100))
+def test_documents_can_be_held_by_the_clusters_of_the_deepest_level(vectors, arity, depth, seed):
+    distinct = np.array(list(dict.fromkeys(map(tuple, vectors.tolist()))))
+    tree = cluster_tree(distinct, arity=arity, depth=depth, words="clusters", random_state=seed)
+    paths = literal_paths(distinct, arity, depth + 1, seed)
+    places = np.array([path[-1] if len(path) > depth else point for path, point in zip_words(paths, distinct)])
+    words = np.arange(len(distinct))
+    expected = [[literal_distance(places, paths, a, b) if a != b else 0.0 for b in words] for a in words]
+    assert tree.word_distances(words[:, None], words) == pytest.approx(np.array(expected), abs=1e-9)
+
+
+def zip_words(paths, vectors):
+    return [(paths[word], vectors[word]) for word in range(len(vectors))]
+
+
 @given(points, st.integers(2, 5), st.integers(1, 6), st.integers(0, 100))
 def test_no_shorter_than_the_ground_distance_and_zero_on_equal_points(vectors, arity, depth, seed):
     tree = cluster_tree(vectors, arity=arity, depth=depth, random_state=seed)
@@ -84,7 +99,16 @@ def test_neither_tiny_nor_huge_vectors_lose_their_distances(scale):
     assert scaled.leaf_lengths / scale == pytest.approx(plain.leaf_lengths, rel=1e-9)
 
 
-@pytest.mark.parametrize(("name", "value"), [("arity", 1), ("arity", 2.5), ("depth", 0)])
+def test_words_of_one_cluster_are_one_place():
+    vectors = np.random.RandomState(0).normal(size=(200, 4))
+    shallow = cluster_tree(vectors, arity=3, depth=2, words="clusters")
+    assert np.unique(shallow.word_nodes).size <= 1 + 3 + 9
+    assert (shallow.leaf_lengths == 0).sum() > 150
+    with pytest.raises(ValueError, match="words to be one of leaves, clusters, got 'nodes'"):
+        cluster_tree(vectors, words="nodes")
+
+
+@pytest.mark.parametrize(("name", "value"), [("arity", 1), ("arity", 2.5), ("depth", 0), ("depth", True)])
 def test_bad_arguments_are_refused(name, value):
     with pytest.raises(ValueError, match=f"{name} as an integer of at least .*, got {value}"):
         cluster_tree([[0.0]], **{name: value})

@@ -180,3 +180,17 @@ def test_rankmax_by_hand():
 def test_gradients_of_probabilities(kind):
     scores = torch.tensor([[0.1, 0.45, -0.3, 0.8], [2.0, 0.0, 1.7, -1.0]], dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(lambda given: parent_probabilities(given, kind), (scores,))
+
+
+@pytest.mark.parametrize("kind", PARENTS)
+@pytest.mark.parametrize("absolute", ["tanh", "huber"])
+def test_second_order_gradients_are_those_of_the_equations(kind, absolute):
+    random = torch.Generator().manual_seed(0)
+    scores = (2 * torch.rand(5, 7, generator=random, dtype=torch.float64)).requires_grad_()
+    documents = torch.rand(3, 5, generator=random, dtype=torch.float64, requires_grad=True)
+
+    def distances(scores, documents):
+        probabilities = parent_probabilities(scores, kind)
+        return soft_distances(documents, documents, probabilities, perfect_tree(2, 2), absolute=absolute)
+
+    assert torch.autograd.gradgradcheck(distances, (scores, documents))

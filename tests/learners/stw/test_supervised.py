@@ -158,3 +158,25 @@ def test_missing_torch_is_named_with_its_pip_line(documents, fitted, monkeypatch
         monkeypatch.delitem(sys.modules, f"treewass.{name}", raising=False)
         with pytest.raises(ImportError, match=r"needs the module 'torch'.* \"torch>="):
             import_module(f"treewass.{name}")
+
+
+def test_scores_that_cannot_fit_the_memory_are_refused_with_what_they_need():
+    wide = csr_array((np.ones(20), (np.arange(20), np.arange(20))), shape=(20, 2**31 - 1))
+    with pytest.raises(ValueError, match=r"2147483647 words for 3906 nodes need 134209 GB. Leave out rare words"):
+        SupervisedTreeWasserstein().fit(wide, np.arange(20) % 2)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"absolute": ("tanh", True)}, r"got \('tanh', True\)"),
+        ({"optimizer": ("adam", np.float64(0.0))}, r"got \('adam', 0.0\)"),
+        ({"margin": np.float64(0.0)}, r"got 0\.0\."),
+        ({"validation_fraction": np.float64(-1.0)}, r"got -1\.0\."),
+        ({"validation_fraction": False}, "got False"),
+        ({"epochs": True}, "got True"),
+    ],
+)
+def test_messages_show_plain_numbers_and_no_truth_value_is_a_number(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        SupervisedTreeWasserstein(**parameters).fit([[1, 0], [0, 1]], [0, 1])

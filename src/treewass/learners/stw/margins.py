@@ -74,6 +74,7 @@ def fit_tree(documents: LabelledHistograms, plan: Plan) -> FittedTree:
     No document is empty. If Ctrl-C comes before the first epoch is finished, there is nothing to keep: the
     KeyboardInterrupt goes on to the caller.
     """
+    _refuse_too_much(documents.histograms.shape[1], plan)
     held = hold_out(documents, plan.validation_fraction, plan.schedule.seed)
     learning = documents.rows(np.flatnonzero(~held))
     validation = documents.rows(np.flatnonzero(held)) if held.any() else None
@@ -92,6 +93,19 @@ def fit_tree(documents: LabelledHistograms, plan: Plan) -> FittedTree:
         raise KeyboardInterrupt
     stopped = training.interrupted and (margin != margins[-1] or not training.is_complete(plan.schedule))
     return FittedTree(hang_words(plan.tree, best.best), best.best, taken, best.best_epoch, tuple(records), stopped)
+
+
+def _refuse_too_much(n_words: int, plan: Plan) -> None:
+    """Refuse scores that do not fit the machine's memory, which would end in a killed process."""
+    arrays = 3 + (plan.validation_fraction > 0)  # scores, two running means, the best scores
+    needed = arrays * 4 * n_words * plan.tree.n_nodes
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if needed > memory:
+        raise ValueError(
+            f"Expected scores that fit the memory of this machine, {memory / 1e9:.0f} GB; those of {n_words} words for "
+            f"{plan.tree.n_nodes} nodes need {needed / 1e9:.0f} GB. Leave out rare words, such as by "
+            "CountVectorizer(min_df=2), or choose a smaller depth or arity."
+        )
 
 
 def hold_out(documents: LabelledHistograms, fraction: float, seed: int) -> NDArray[np.bool_]:
