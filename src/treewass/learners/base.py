@@ -30,7 +30,8 @@ def _sparse_frame(rows: csr_array, index: Any) -> Any:
     from scipy.sparse import csr_matrix
 
     pandas = require("pandas", purpose='set_output(transform="pandas")', package="pandas")
-    return pandas.DataFrame.sparse.from_spmatrix(csr_matrix(rows), index=index if isinstance(index, pandas.Index) else None)
+    names = index if isinstance(index, pandas.Index) else None
+    return pandas.DataFrame.sparse.from_spmatrix(csr_matrix(rows), index=names)
 
 
 class TreeTransformer(TransformerMixin, BaseEstimator):

@@ -99,7 +99,8 @@ def _grow(
 ) -> tuple[list[NDArray[np.intp]], NDArray[np.intp], NDArray[np.float64]]:
     """Divide distinct points level by level.
 
-    Returns the parents of the nodes of each level, the node of each point, and lengths: of the nodes' edges, then of the points'.
+    Returns the parents of the nodes of each level, the node of each point, and lengths: of the nodes' edges, then of
+    the points'.
     """
     parents, nodes = [np.array([-1])], np.zeros(len(points), dtype=np.intp)
     centres = [_means(points, np.zeros(1, dtype=np.intp))]
