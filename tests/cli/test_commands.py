@@ -200,7 +200,7 @@ def test_fit_keeps_names_and_columns(tmp_path):
     assert (model.document(12).key, model.document(12).columns) == (None, {"year": None, "code": None})
     found = invoke("search", tmp_path / "m", "cat", "--where", "year>3", "--json").splitlines()
     assert {json.loads(line)["key"] for line in found} == {"cat-4", "cat-8"}
-    with pytest.raises(ValueError, match="no field 'size'"):
+    with pytest.raises(ValueError, match="no column 'size'"):
         invoke("fit", tmp_path / "pets.csv", "-o", tmp_path / "m", "--keep", "size")
     with pytest.raises(ValueError, match="expected a table or JSON lines to read further columns from"):
         invoke("fit", tmp_path, "-o", tmp_path / "n", "--keep", "size")
@@ -245,7 +245,7 @@ def test_predict_numbers_unknown_texts_over_all_blocks(model, tmp_path, monkeypa
     with pytest.warns(EmptyDocumentWarning) as warned:
         invoke("predict", model, tmp_path / "plain.txt")
     assert [str(warning.message) for warning in warned] == [
-        "2 document(s) hold no known word (rows 1, 4): they get the class shares of the training."
+        "2 document(s) hold no known word (line 2, line 5): they get the class shares of the training."
     ]
 
 
@@ -307,21 +307,26 @@ def test_the_program_answers_by_exit_code_and_one_sentence(model, data, tmp_path
     [
         ("a.csv", b"text,label\nx,y\n", ("--text", "body"), "Name the right one with --text '…'."),
         ("a.csv", b"text,label\nx,y\n", ("--label", "kind"), "Name the right one with --label '…'."),
-        ("a.csv", b"text\tlabel\nx\ty\n", (), "pass --format tsv."),
+        ("a.csv", b"text\tlabel\nx\ty\n", ("--delimiter", ";;"), "Expected --delimiter to be one character"),
         ("a.tsv", b"x\ty\nx\tz\n", (), "pass --format lines."),
-        ("a.tsv", b"text\tlabel\tsplit\tsplit\na\tb\tc\td\n", ("--label", "label"), "Rename all but one."),
+        (
+            "a.tsv",
+            b"text\tlabel\tsplit\tsplit\na\tb\tc\td\n",
+            ("--label", "label"),
+            "Name the right one with --split '…'.",
+        ),
         (
             "a.tsv",
             b"text\tlabel\tsplit\na\tb\tc\n",
             ("--label", "label"),
-            "'split' is 'c'; expected 'train' or 'test'\n",
+            "'split' is 'c'; expected 'train' or 'test' (--split '' ignores the column)\n",
         ),
-        ("a.json", b"{}", (), "which --format jsonl reads"),
+        ("a.json", b"{}", (), "no field 'text'"),
         ("a.pdf", b"", (), "Pass --format as one of 'jsonl'"),
         ("a.csv", b"", ("--format", "xml"), "Expected --format to be one of 'jsonl'"),
         ("a.csv", b"", ("--format", "folder"), "but --format folder reads a folder. Leave --format out"),
         (".", None, ("--format", "csv"), "but --format csv reads a file. Pass the path of a file, or --format folder"),
-        ("a.csv", b"text,label\n\xe4,y\n", (), "Pass --encoding cp1252, --encoding latin-1 or"),
+        ("a.csv", b"text,label\n\xe4,y\n", ("--encoding", "utf-8"), "Pass --encoding cp1252, --encoding latin-1 or"),
         ("a.csv", b"", ("--encoding", "klingon"), "Expected --encoding to name"),
     ],
 )

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import re
 import sys
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treewass.cli.shared import (
-    AsJson,
-    DataFile,
+from treewass.cli.data import (
+    BadRows,
+    DataFiles,
     DataFormat,
+    Delimiter,
     Encoding,
+    IdColumn,
+    KeptColumns,
     LabelColumn,
+    SkipBad,
+    SplitColumn,
     TextColumn,
-    print_json,
+    TitleColumn,
     read_data,
-    terminal,
 )
+from treewass.cli.shared import AsJson, print_json, terminal
 from treewass.compute.progress import waiting
 
 if TYPE_CHECKING:
@@ -38,16 +45,19 @@ def _known_metric(name: str) -> str:
 
 
 def fit_command(
-    data: DataFile,
+    data: DataFiles,
     output: Annotated[str, typer.Option("--output", "-o", metavar="MODEL", help="Folder to write the model to.")],
     text: TextColumn = "text",
     label: LabelColumn = "label",
-    key: Annotated[str | None, typer.Option("--id", help="Column of your own names of the documents.")] = None,
-    keep: Annotated[
-        list[str] | None, typer.Option("--keep", help="Column to keep, to show and to filter by. May be repeated.")
-    ] = None,
+    key: IdColumn = None,
+    title: TitleColumn = None,
+    columns: KeptColumns = None,
+    part: SplitColumn = "split",
     format: DataFormat = None,
-    encoding: Encoding = "utf-8",
+    encoding: Encoding = None,
+    delimiter: Delimiter = None,
+    skip_bad: SkipBad = False,
+    bad_rows: BadRows = "bad-rows.csv",
     metric: Annotated[
         str,
         typer.Option(
@@ -76,6 +86,7 @@ def fit_command(
     SVM. Then the model is learned again from all of them. If the data has a column `split` with train and test, the
     error is measured on the test documents, and they are never learned from.
     """
+    from treewass.documents.histograms import EmptyDocumentWarning
     from treewass.model.document_model import DocumentModel
     from treewass.model.model_folder import check_target, holds_model
 
@@ -83,7 +94,20 @@ def fit_command(
     check_target(target)  # before an hour of learning, not after
     if holds_model(target):
         typer.echo(f"The model in {target} will be replaced.", err=True)
-    corpus = read_data(data, text=text, label=label, format=format, encoding=encoding, key=key, columns=keep or ())
+    corpus = read_data(
+        data,
+        text=text,
+        label=label,
+        key=key,
+        title=title,
+        columns=columns,
+        part=part,
+        format=format,
+        encoding=encoding,
+        delimiter=delimiter,
+        skip_bad=skip_bad,
+        bad_rows=bad_rows,
+    )
     model = DocumentModel(
         metric=metric,
         word_vectors=vectors if vectors in (None, "minilm") else str(Path(vectors).expanduser()),
@@ -92,12 +116,26 @@ def fit_command(
         random_state=seed,
         verbose=sys.stderr.isatty(),
     )
-    evaluation, seconds = fit_corpus(model, corpus, test_size, seed)
+    _warn_about_empty_texts(corpus)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EmptyDocumentWarning)  # it was said, once and with their places
+        evaluation, seconds = fit_corpus(model, corpus, test_size, seed)
     model.save(target)
     if as_json:
         print_json(_summary(model, str(target), evaluation, seconds))
     else:
         _show(model, output, evaluation, seconds)
+
+
+def _warn_about_empty_texts(corpus: Corpus) -> None:
+    """Warn once about texts without a word, with their places in the data."""
+    import numpy as np
+
+    from treewass.documents.histograms import warn_about_empty_rows
+
+    has_word = re.compile(r"\w").search
+    empty = np.array([row for row, text in enumerate(corpus.texts) if not has_word(text)], dtype=np.intp)
+    warn_about_empty_rows(empty, "nothing is learned from them, and they are never neighbours.", corpus.places)
 
 
 def fit_corpus(model: DocumentModel, corpus: Corpus, test_size: float, seed: int) -> tuple[Evaluation | None, float]:

@@ -2,74 +2,175 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+import csv
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treewass.cli.shared import (
-    AsJson,
-    DataFile,
+from treewass.cli.data import (
+    BadRows,
+    DataFiles,
     DataFormat,
+    Defuse,
+    Delimiter,
     Encoding,
-    ModelFolder,
+    IdColumn,
+    KeptColumns,
+    SkipBad,
+    SplitColumn,
     TextColumn,
-    load_model,
-    print_json,
-    print_rows,
+    TitleColumn,
     read_data,
 )
+from treewass.cli.shared import AsJson, ModelFolder, load_model, print_json, print_rows
 from treewass.compute.progress import in_blocks
 
 if TYPE_CHECKING:
+    from treewass.documents.corpus import Corpus
     from treewass.model.contents import Contents
 
 __all__ = ["predict_command"]
 
 _BLOCK = 1000
+_SHOWN = 200  # characters of a text in a file
+
+Record = dict[str, Any]
 
 
 def predict_command(
     model: ModelFolder,
-    data: DataFile,
+    data: DataFiles,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="FILE", help="A .csv or .jsonl file to write, instead of printing."),
+    ] = None,
     text: TextColumn = "text",
     label: Annotated[
         str | None, typer.Option("--label", help="Column of the true labels, to print the error on standard error.")
     ] = None,
+    key: IdColumn = None,
+    title: TitleColumn = None,
+    columns: KeptColumns = None,
+    part: SplitColumn = "split",
     format: DataFormat = None,
-    encoding: Encoding = "utf-8",
+    encoding: Encoding = None,
+    delimiter: Delimiter = None,
+    skip_bad: SkipBad = False,
+    bad_rows: BadRows = "bad-rows.csv",
+    defuse: Defuse = False,
     as_json: AsJson = False,
 ) -> None:
-    """Predict the labels of texts: label, probability and the beginning of the text, with tabs between them."""
+    """Predict the labels of texts: label, probability and the beginning of the text, with tabs between them.
+
+    A file has a line for each text, in their order, with its row, counted from 0, its place in the data, and the id,
+    the title and the columns that you name.
+    """
     import numpy as np
 
     from treewass.documents.histograms import warn_about_empty_rows
-    from treewass.documents.texts import excerpt
     from treewass.model.inference import UNKNOWN_TEXTS, class_probabilities, count_texts
 
-    corpus = read_data(data, text=text, label=label, format=format, encoding=encoding, min_classes=1)
+    if output is not None:
+        _check_output(Path(output).expanduser())
+    corpus = read_data(
+        data,
+        text=text,
+        label=label,
+        key=key,
+        title=title,
+        columns=columns,
+        part=part,
+        format=format,
+        encoding=encoding,
+        delimiter=delimiter,
+        skip_bad=skip_bad,
+        bad_rows=bad_rows,
+        min_classes=1,
+    )
     held = load_model(model).contents_
-    classes = held.classes
     best: list[int] = []
     unknown: list[int] = []
-    for block in in_blocks(len(corpus), _BLOCK, "predicting"):
-        texts = corpus.texts[block]
-        counted = count_texts(held, texts)
-        probabilities = class_probabilities(counted)
-        unknown += (counted.unknown + block.start).tolist()
-        codes = probabilities.argmax(axis=1).tolist()
-        for row, code in enumerate(codes):
-            if as_json:
-                shares = {str(name): round(float(p), 6) for name, p in zip(classes, probabilities[row], strict=True)}
-                print_json({"row": block.start + row, "label": classes[code], "probabilities": shares})
-            else:
-                print_rows([(classes[code], f"{probabilities[row, code]:.3f}", excerpt(texts[row]))])
-        best += codes
-    warn_about_empty_rows(np.array(unknown, dtype=np.intp), UNKNOWN_TEXTS)
+    with _writer(output, as_json, defuse) as write:
+        for block in in_blocks(len(corpus), _BLOCK, "predicting"):
+            counted = count_texts(held, corpus.texts[block])
+            probabilities = class_probabilities(counted)
+            unknown += (counted.unknown + block.start).tolist()
+            best += probabilities.argmax(axis=1).tolist()
+            for row in range(block.start, block.stop):
+                write(_record(corpus, row, held, best[row], probabilities[row - block.start].tolist()))
+    warn_about_empty_rows(np.array(unknown, dtype=np.intp), UNKNOWN_TEXTS, corpus.places)
     if corpus.labels is not None:
-        wrong = sum(str(classes[code]) != truth for code, truth in zip(best, corpus.labels, strict=True))
+        wrong = sum(str(held.classes[code]) != truth for code, truth in zip(best, corpus.labels, strict=True))
         typer.echo(f"{wrong} of {len(corpus)} wrong: error {100 * wrong / len(corpus):.1f} %", err=True)
         _say_what_was_learned(held, corpus.texts)
+
+
+def _check_output(path: Path) -> None:
+    from treewass.storage.folders import check_folder
+
+    if path.suffix.lower() not in (".csv", ".jsonl"):
+        raise typer.BadParameter(f"expected a name that ends with .csv or .jsonl, got {path.name}.", param_hint="-o")
+    check_folder(path)
+
+
+def _record(corpus: Corpus, row: int, held: Contents, code: int, shares: list[float]) -> Record:
+    """Say everything about one prediction."""
+    record: Record = {"row": row, "place": (corpus.places or ())[row]}
+    for name, values in (("id", corpus.keys), ("title", corpus.titles)):
+        if values is not None:
+            record[name] = values[row]
+    record |= {"label": held.classes[code], "probability": round(shares[code], 6)}
+    if corpus.labels is not None:
+        record["true_label"] = corpus.labels[row]
+    record |= {name: values[row] for name, values in corpus.columns.items() if name not in record}
+    names = (str(name) for name in held.classes)
+    return {
+        **record,
+        "text": corpus.texts[row],
+        "probabilities": {name: round(share, 6) for name, share in zip(names, shares, strict=True)},
+    }
+
+
+@contextmanager
+def _writer(output: str | None, as_json: bool, defuse: bool) -> Iterator[Callable[[Record], None]]:
+    """Give a function that writes a record: to a file, as JSON, or as a line for people."""
+    from treewass.documents.texts import defused, excerpt
+    from treewass.storage.folders import replacing
+
+    if output is None:
+        if as_json:
+            yield lambda record: print_json({name: value for name, value in record.items() if name != "text"})
+        else:
+            yield lambda record: print_rows(
+                [(record["label"], f"{record['probability']:.3f}", excerpt(record["text"]))]
+            )
+        return
+    target = Path(output).expanduser()
+    with replacing(target) as new, new.open("w", encoding="utf-8", newline="") as stream:
+        if target.suffix.lower() == ".jsonl":
+
+            def write_line(record: Record) -> None:
+                stream.write(json.dumps(record, ensure_ascii=False) + "\n")
+
+            yield write_line
+            return
+        table = csv.writer(stream)
+        is_first = True
+
+        def write(record: Record) -> None:
+            nonlocal is_first
+            cells = {name: value for name, value in record.items() if name != "probabilities"}
+            cells["text"] = excerpt(record["text"], _SHOWN)
+            if is_first:
+                table.writerow(cells)
+                is_first = False
+            table.writerow([defused(cell) if defuse else cell for cell in cells.values()])
+
+        yield write
 
 
 def _say_what_was_learned(held: Contents, texts: Sequence[str]) -> None:

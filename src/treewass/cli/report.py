@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from treewass.cli.data import Defuse
 from treewass.cli.shared import AsJson, ModelFolder, load_model, print_json
 from treewass.compute.progress import waiting
 
@@ -22,6 +23,7 @@ def report_command(
         str | None,
         typer.Option("--doubtful", metavar="FILE", help="A CSV file to write too: ids, texts, labels, suggestions."),
     ] = None,
+    defuse: Defuse = False,
     as_json: AsJson = False,
 ) -> None:
     """Write a report: errors, the learned tree, telling words, near-duplicates, probably wrong labels.
@@ -38,7 +40,7 @@ def report_command(
         report = make_report(load_model(model))
         report.write_html(targets[0])
         for target in targets[1:]:
-            report.oddities.write_suspects(target)
+            report.oddities.write_suspects(target, defuse=defuse)
     if as_json:
         print_json({"report": str(targets[0]), **report.to_dict()})
     else:

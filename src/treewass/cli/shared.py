@@ -1,11 +1,10 @@
-"""What the commands share: options, reading texts, and output for people, pipes and programs."""
+"""What the commands share: options, models, and output for people, pipes and programs."""
 
 from __future__ import annotations
 
 import json
 import re
 import sys
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,63 +14,23 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from treewass.documents.corpus import Corpus
     from treewass.model.document_model import DocumentModel
 
 __all__ = [
     "AsJson",
-    "DataFile",
-    "DataFormat",
-    "Encoding",
-    "LabelColumn",
     "ModelFolder",
-    "TextColumn",
     "load_model",
     "named_document",
     "print_json",
     "print_rows",
-    "read_data",
     "read_text",
     "terminal",
 ]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 ModelFolder = Annotated[str, typer.Argument(metavar="MODEL", help="Folder of a model, as `treewass fit` writes it.")]
-DataFile = Annotated[
-    str,
-    typer.Argument(
-        metavar="DATA",
-        help="Texts: .jsonl, .csv, .tsv, .txt (plain or .gz), a folder, or - for JSON lines on standard input.",
-    ),
-]
-TextColumn = Annotated[str, typer.Option("--text", help="Column of the texts.")]
-LabelColumn = Annotated[str, typer.Option("--label", help="Column of the labels.")]
-DataFormat = Annotated[
-    str | None, typer.Option("--format", help="jsonl, csv, tsv, lines or folder; by default the name tells.")
-]
-Encoding = Annotated[str, typer.Option("--encoding", help="Encoding of the texts.")]
 
 _NAMED = re.compile(r"id:(?P<id>\d{1,18})|key:(?P<key>\S.*)")
-
-
-def read_data(data: str, *, text: str, label: str | None, format: str | None, encoding: str, **more: Any) -> Corpus:
-    """Read a corpus from a file, a folder or, for ``-``, from standard input.
-
-    As in `read_corpus`; standard input is JSON lines unless `format` says otherwise.
-    """
-    from treewass.documents.corpus import read_corpus
-
-    settings: dict[str, Any] = {"text": text, "label": label, "encoding": encoding, **more}
-    if data != "-":
-        return read_corpus(data, format=format, **settings)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "standard input")
-        path.write_bytes(sys.stdin.buffer.read())
-        try:
-            return read_corpus(path, format=format or "jsonl", **settings)
-        except ValueError as error:
-            hint = "" if format else " Standard input is read as JSON lines unless --format says otherwise."
-            raise ValueError(str(error).replace(str(path), path.name) + hint) from error
 
 
 def read_text(argument: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -138,11 +139,12 @@ def empty_rows(counts: csr_array) -> NDArray[np.intp]:
     return np.flatnonzero(np.diff(counts.indptr) == 0)
 
 
-def warn_about_empty_rows(rows: NDArray[np.intp], consequence: str) -> None:
-    """Warn that some documents hold no known word, and say what becomes of them."""
+def warn_about_empty_rows(rows: NDArray[np.intp], consequence: str, places: Sequence[str] | None = None) -> None:
+    """Warn that some documents hold no known word, and say what becomes of them; `places` name all documents."""
     if rows.size:
+        named = f"rows {first_few(rows)}" if places is None else first_few(np.array([places[row] for row in rows]))
         warnings.warn(
-            f"{rows.size} document(s) hold no known word (rows {first_few(rows)}): {consequence}",
+            f"{rows.size} document(s) hold no known word ({named}): {consequence}",
             EmptyDocumentWarning,
             stacklevel=3,
         )

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Texts", "excerpt", "visible"]
+__all__ = ["Texts", "defused", "excerpt", "visible"]
 
 _HIDDEN = {code: "\ufffd" for code in [*range(32), *range(127, 160)] if chr(code) not in "\t\n"} | {ord("\r"): " "}
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")  # what begins one
 
 
 def visible(text: str) -> str:
@@ -35,6 +36,17 @@ def excerpt(text: str | None, length: int = 70) -> str:
     if len(line) > length:
         line = (line[: length - 1].rpartition(" ")[0] or line[: length - 2]) + " …"
     return visible(line)
+
+
+def defused(cell: object) -> object:
+    """Put an apostrophe before a text that a spreadsheet would run as a formula; anything else stays as it is.
+
+    Examples
+    --------
+    >>> defused("=HYPERLINK(1)"), defused("a = b"), defused(-3)
+    ("'=HYPERLINK(1)", 'a = b', -3)
+    """
+    return f"'{cell}" if isinstance(cell, str) and cell.lstrip(" ").startswith(_FORMULAS) else cell
 
 
 class Texts(Sequence[str]):

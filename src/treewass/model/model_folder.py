@@ -147,15 +147,21 @@ def holds_model(folder: Path) -> bool:
 
 
 def check_target(path: Path) -> None:
-    """Refuse to write to a folder that holds something else than a model, or what a crash left of one."""
+    """Refuse a folder that holds something else than a model, or what a crash left of one, or cannot be written to."""
     if path.exists() and not path.is_dir():
         raise ValueError(f"Expected a folder to write a model to, but {path} is a file.")
     if path.exists():
         _KIND.refuse_others(path, _DATA_NAME)
-        return
-    above = next(folder for folder in path.absolute().parents if folder.exists())
+    above = next(folder for folder in (path.absolute(), *path.absolute().parents) if folder.exists())
     if not above.is_dir():
         raise ValueError(f"Expected a folder to write a model to, but {above} is a file: there is none at {path}.")
+    with temporary(above, "trial") as trial:
+        try:
+            trial.touch()
+        except OSError as error:
+            raise ValueError(
+                f"Expected a folder to write a model to, but nothing can be written to {above}: {error.strerror}."
+            ) from error
 
 
 def data_name(folder: str | os.PathLike[str]) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treewass.documents.texts import defused
 from treewass.explain.hits import Document, Hit
 from treewass.model.contents import Contents
 from treewass.model.inference import describe_document, describe_hits
@@ -108,27 +109,32 @@ class Oddities:
     n_duplicates: int | None
     suspects: tuple[Suspect, ...]
 
-    def write_suspects(self, path: str | os.PathLike[str]) -> None:
+    def write_suspects(self, path: str | os.PathLike[str], *, defuse: bool = False) -> None:
         """Write the doubtful labels to a CSV file, the most doubtful first; all of it or nothing.
 
-        Its columns are id, key, label, suggested, probability, own_probability, title and text.
+        Its columns are id, key, label, suggested, probability, own_probability, title, text and those that the model
+        keeps.
 
         Parameters
         ----------
         path : path-like
             The file; replaced if it is there.
+        defuse : bool, default=False
+            Put an apostrophe before texts that a spreadsheet would run as formulas.
         """
         target = Path(path)
         check_folder(target)
         with replacing(target) as new, new.open("w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file)
-            writer.writerow(("id", "key", "label", "suggested", "probability", "own_probability", "title", "text"))
+            kept = list(self.suspects[0].document.columns) if self.suspects else []
+            names = ("id", "key", "label", "suggested", "probability", "own_probability", "title", "text")
+            writer.writerow([*names, *kept])
             for suspect in self.suspects:
                 found, shares = suspect.document, (suspect.probability, suspect.own_probability)
                 figures = (f"{share:.6g}" for share in shares)
-                writer.writerow(
-                    (found.id, found.key, found.label, suspect.suggested, *figures, found.title, found.text)
-                )
+                cells = [found.id, found.key, found.label, suspect.suggested, *figures, found.title, found.text]
+                cells += [found.columns[name] for name in kept]
+                writer.writerow([defused(cell) if defuse else cell for cell in cells])
 
 
 def find_oddities(model: DocumentModel, *, max_documents: int = 20_000) -> Oddities:

@@ -1,0 +1,116 @@
+"""Texts on the command line: the options that say how to read them, reading, and what is said about it."""
+
+from __future__ import annotations
+
+import csv
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from treewass.documents.corpus import BadRow, Corpus
+
+__all__ = [
+    "BadRows",
+    "DataFiles",
+    "DataFormat",
+    "Defuse",
+    "Delimiter",
+    "Encoding",
+    "IdColumn",
+    "KeptColumns",
+    "LabelColumn",
+    "SkipBad",
+    "SplitColumn",
+    "TextColumn",
+    "TitleColumn",
+    "read_data",
+]
+
+DataFiles = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="DATA…",
+        help="Texts: .csv, .tsv, .jsonl, .json, .txt (also .gz, .zst), .parquet, .arrow, .feather, .xlsx; several "
+        "files, a pattern, a folder, or - for JSON lines on standard input.",
+    ),
+]
+TextColumn = Annotated[str, typer.Option("--text", help="Column of the texts.")]
+LabelColumn = Annotated[str, typer.Option("--label", help="Column of the labels.")]
+IdColumn = Annotated[str | None, typer.Option("--id", help="Column of your own names of the documents.")]
+TitleColumn = Annotated[str | None, typer.Option("--title", help="Column of short names to show.")]
+KeptColumns = Annotated[
+    list[str] | None,
+    typer.Option("--keep", help="Columns to keep, to show and to filter by: a,b. May be repeated."),
+]
+SplitColumn = Annotated[
+    str, typer.Option("--split", help="Column that says train or test, where there is one; '' ignores it.")
+]
+DataFormat = Annotated[
+    str | None,
+    typer.Option(
+        "--format", help="csv, tsv, jsonl, json, lines, parquet, arrow, excel or folder; by default the name tells."
+    ),
+]
+Encoding = Annotated[
+    str | None, typer.Option("--encoding", help="Encoding of the texts; by default found, and said if not UTF-8.")
+]
+Delimiter = Annotated[
+    str | None, typer.Option("--delimiter", help="Character between columns; by default found. \\t is a tab.")
+]
+SkipBad = Annotated[
+    bool, typer.Option("--skip-bad", help="Leave out rows that cannot be read, and list them in a file.")
+]
+Defuse = Annotated[
+    bool, typer.Option("--defuse", help="Put ' before cells of a CSV file that a spreadsheet would run: = + - @.")
+]
+BadRows = Annotated[str, typer.Option("--bad-rows", metavar="FILE", help="Where --skip-bad lists them.")]
+
+
+def read_data(
+    data: list[str],
+    *,
+    columns: list[str] | None = None,
+    delimiter: str | None = None,
+    bad_rows: str = "bad-rows.csv",
+    **settings: Any,
+) -> Corpus:
+    """Read a corpus from files, a folder or, for ``-``, from standard input, and say what was found out.
+
+    As in `read_corpus`; standard input is JSON lines unless `format` says otherwise. Rows that were left out are listed
+    in the file `bad_rows`.
+    """
+    from treewass.documents.corpus import read_corpus
+
+    settings["columns"] = [name.strip() for names in columns or () for name in names.split(",") if name.strip()]
+    settings["delimiter"] = "\t" if delimiter == "\\t" else delimiter
+    corpus = _of_standard_input(settings) if data == ["-"] else read_corpus(data, **settings)
+    for note in corpus.notes:
+        typer.echo(f"treewass: note: {note}", err=True)
+    if corpus.bad_rows:
+        _write_bad_rows(Path(bad_rows).expanduser(), corpus.bad_rows)
+        typer.echo(f"treewass: note: {len(corpus.bad_rows)} bad rows are left out; {bad_rows} lists them.", err=True)
+    return corpus
+
+
+def _of_standard_input(settings: dict[str, Any]) -> Corpus:
+    from treewass.documents.corpus import read_corpus
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "standard input")
+        path.write_bytes(sys.stdin.buffer.read())
+        try:
+            return read_corpus(path, **{**settings, "format": settings["format"] or "jsonl"})
+        except ValueError as error:
+            hint = "" if settings["format"] else " Standard input is read as JSON lines unless --format says otherwise."
+            raise ValueError(str(error).replace(str(path), path.name) + hint) from error
+
+
+def _write_bad_rows(path: Path, rows: tuple[BadRow, ...]) -> None:
+    from treewass.storage.folders import replacing
+
+    with replacing(path) as new, new.open("w", encoding="utf-8", newline="") as stream:
+        csv.writer(stream).writerows([("place", "reason"), *rows])

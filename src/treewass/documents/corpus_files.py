@@ -1,0 +1,244 @@
+"""Which files a corpus is read from, and how each is read: names, formats and rows."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from treewass.documents.arguments import argument
+from treewass.documents.column_rows import (
+    arrow_rows,
+    dataset_folder_rows,
+    excel_rows,
+    is_dataset_folder,
+    is_table,
+    object_rows,
+    parquet_rows,
+)
+from treewass.documents.corpus_rows import BadRow, Document, Request
+from treewass.documents.opening import COMPRESSED, find_encoding, open_text
+from treewass.documents.text_rows import (
+    folder_rows,
+    json_list_rows,
+    json_rows,
+    labelled_line_rows,
+    long_fields,
+    table_rows,
+)
+
+__all__ = ["CorpusSource", "open_source"]
+
+_ENDINGS = {
+    ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".csv": "csv", ".tsv": "tsv", ".txt": "lines",
+    ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow", ".xlsx": "excel", ".xlsm": "excel",
+}  # fmt: skip
+_TEXTS = {"jsonl": json_rows, "json": json_list_rows, "lines": labelled_line_rows}
+_TABLES = {"csv": ",", "tsv": "\t"}  # with what usually separates the columns
+_COLUMNS = {"parquet": parquet_rows, "arrow": arrow_rows, "excel": excel_rows}
+_FORMATS = (*_TEXTS, *_TABLES, *_COLUMNS, "folder")
+_MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"PK\x03\x04": "excel"}
+_FORMATS_EXPLAINED = (
+    "'jsonl' (.jsonl, .ndjson), 'json' (.json: a list of objects), 'csv' (.csv), 'tsv' (.tsv), 'lines' (.txt: a label, "
+    "a tab and a text), each also compressed (.gz, .zst), 'parquet' (.parquet), 'arrow' (.arrow, .feather), 'excel' "
+    "(.xlsx), and 'folder' (one sub-folder per label)"
+)
+
+
+@dataclass(slots=True)
+class CorpusSource:
+    """Where the documents of a corpus come from: files, a folder of texts, or an object with columns.
+
+    `rows` reads them one at a time, as often as it is called; `notes` tells what was found out on the way.
+    """
+
+    name: str
+    parts: list[tuple[Any, str]]  # each with its format
+    encoding: str | None = None
+    delimiter: str | None = None
+    found: dict[str, list[str]] = field(default_factory=dict)  # of each remark, the files that it is about
+
+    def rows(self, request: Request) -> Iterator[Document | BadRow]:
+        """Read the rows; where there are several files, a row's place begins with the file's name."""
+        self.found.clear()
+        for source, format in self.parts:
+            for row in self._rows(source, format, request):
+                yield row if len(self.parts) == 1 else row._replace(place=f"{source.name}, {row.place}")
+
+    def _rows(self, source: Any, format: str, request: Request) -> Iterator[Document | BadRow]:
+        if format == "object":
+            yield from object_rows(source, request)
+        elif format == "dataset":
+            yield from dataset_folder_rows(source, request)
+        elif format == "folder":
+            yield from folder_rows(source, self._read, labelled=request.label is not None)
+        elif format in _COLUMNS:
+            yield from _COLUMNS[format](source, request)
+        else:
+            yield from self._text_rows(source, format, request)
+
+    def _text_rows(self, path: Path, format: str, request: Request) -> Iterator[Document | BadRow]:
+        in_table = format in _TABLES
+        with (
+            open_text(path, self._encoding(path), newline="" if in_table else None) as stream,
+            long_fields() if in_table else nullcontext(),
+        ):
+            if not in_table:
+                yield from _TEXTS[format](stream, path, request)
+                return
+            yield from table_rows(
+                stream,
+                path,
+                request,
+                delimiter=self.delimiter,
+                usual=_TABLES[format],
+                note=lambda remark: self._note(path, remark),
+            )
+
+    def _read(self, path: Path) -> str:
+        with open_text(path, self._encoding(path)) as stream:
+            return stream.read()
+
+    def _encoding(self, path: Path) -> str:
+        """Return the encoding given, or the one found, which is said where it is not UTF-8."""
+        if self.encoding is not None:
+            return self.encoding
+        found = find_encoding(path)
+        if not found.startswith("utf-8"):
+            reason = "since it is not valid UTF-8" if found == "cp1252" else "by its first bytes"
+            self._note(path, f"read as {found}, {reason} ({argument('encoding')} names another encoding)")
+        return found
+
+    def _note(self, path: Path, remark: str) -> None:
+        self.found.setdefault(remark, []).append(str(path))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was found out while the rows were read, a sentence for each remark."""
+        return tuple(
+            f"{files[0]}: {remark}." if len(files) == 1 else f"{len(files)} files, such as {files[0]}: {remark}."
+            for remark, files in self.found.items()
+        )
+
+    @property
+    def are_texts(self) -> bool:
+        """Whether values come as texts, so that those that are numbers must be read as such."""
+        return any(format in _TABLES for _, format in self.parts)
+
+    def __str__(self) -> str:
+        shown, format = self.parts[0]
+        first = f"The {type(shown).__name__}" if format == "object" else str(shown)
+        return first if len(self.parts) == 1 else f"{first} and {len(self.parts) - 1} more"
+
+
+def open_source(
+    source: Any, *, format: str | None = None, encoding: str | None = None, delimiter: str | None = None
+) -> CorpusSource:
+    """Find the files of a source and the format of each; parameters as in `read_corpus`.
+
+    Examples
+    --------
+    >>> open_source({"train": {"columns": ()}})
+    Traceback (most recent call last):
+        ...
+    TypeError: Expected a path, several paths, a frame or a dataset to read documents from, got dict.
+    """
+    if format is not None and format not in _FORMATS:
+        raise ValueError(f"Expected {argument('format')} to be one of {_FORMATS_EXPLAINED}, got {format!r}.")
+    if is_table(source):
+        return CorpusSource(type(source).__name__, [(source, "object")], encoding, delimiter)
+    if isinstance(source, str | os.PathLike):
+        paths = _found(source)
+    elif isinstance(source, Iterable) and not isinstance(source, bytes | dict):
+        paths = [path for each in source for path in _found(each)]
+    else:
+        raise TypeError(
+            f"Expected a path, several paths, a frame or a dataset to read documents from, got {type(source).__name__}."
+        )
+    if not paths:
+        raise ValueError("Expected paths of files to read documents from, got none.")
+    parts = [(path, _resolve_format(path, format)) for path in paths]
+    if len(parts) > 1 and any(kind in ("folder", "dataset") for _, kind in parts):
+        raise ValueError("Expected several files, or one folder, but a folder is among several. Read it by itself.")
+    first, kind = parts[0]
+    if kind == "folder" and format is None and (files := _data_files(first)):
+        parts = [(path, _resolve_format(path, None)) for path in files]
+    name = first.resolve().name if kind in ("folder", "dataset") else _without_endings(first)
+    return CorpusSource(name, parts, encoding, delimiter)
+
+
+def _found(source: Any) -> list[Path]:
+    """Return a path, or those that a pattern such as ``data/*.csv`` matches, sorted."""
+    if not isinstance(source, str | os.PathLike):
+        raise TypeError(f"Expected paths of files, got {type(source).__name__} among them.")
+    path = Path(source).expanduser()
+    if path.exists() or not glob.has_magic(str(path)):
+        return [path]
+    found = sorted(Path(name) for name in glob.glob(str(path), recursive=True))  # noqa: PTH207 - an absolute pattern
+    if not found:
+        raise FileNotFoundError(f"There is no file that {path} matches; check the pattern.")
+    return found
+
+
+def _data_files(folder: Path) -> list[Path]:
+    """Return the files of a folder that holds tables only, such as ``part-0.parquet``; otherwise nothing."""
+    entries = sorted(entry for entry in folder.iterdir() if not entry.name.startswith((".", "_")))
+    are_tables = all(entry.is_file() and _ENDINGS.get(_ending(entry), "lines") != "lines" for entry in entries)
+    return entries if are_tables else []
+
+
+def _resolve_format(path: Path, format: str | None) -> str:
+    """Check that the path and the format fit together; take the format from the name where it is None."""
+    if not path.exists():
+        raise FileNotFoundError(f"There is no file or folder {path}; check the path.")
+    if path.is_dir():
+        if format is None and is_dataset_folder(path):
+            return "dataset"
+        if format in (None, "folder"):
+            return "folder"
+        raise ValueError(
+            f"{path} is a folder, but {argument('format', format)} reads a file. Pass the path of a file, "
+            f"or {argument('format', 'folder')} for one sub-folder per label."
+        )
+    if format == "folder":
+        raise ValueError(
+            f"{path} is a file, but {argument('format', format)} reads a folder. "
+            f"Leave {argument('format')} out: it is taken from the name."
+        )
+    ending = _ending(path)
+    if format is None and ending not in _ENDINGS:
+        raise ValueError(
+            f"{path}: the ending {ending!r} names no known format. Pass {argument('format')} as one of "
+            f"{_FORMATS_EXPLAINED}."
+        )
+    found = format or _ENDINGS[ending]
+    _refuse_disguised(path, found)
+    return found
+
+
+def _refuse_disguised(path: Path, format: str) -> None:
+    """Refuse a file of columns under the name of a text file, such as a workbook that was named ``.csv``."""
+    if format in _COLUMNS or not path.is_file():
+        return
+    with path.open("rb") as raw:
+        start = raw.read(8)
+    inside = next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), None)
+    if inside is not None:
+        what = "a zip archive or an Excel workbook" if inside == "excel" else f"a file of the format {inside}"
+        raise ValueError(f"{path}: expected text, but this is {what}. Pass {argument('format', inside)} if it is one.")
+
+
+def _without_compression(path: Path) -> Path:
+    return Path(path.stem) if path.suffix.lower() in COMPRESSED else Path(path.name)
+
+
+def _ending(path: Path) -> str:
+    return _without_compression(path).suffix.lower()
+
+
+def _without_endings(path: Path) -> str:
+    return _without_compression(path).stem

@@ -1,0 +1,164 @@
+import builtins
+import datetime
+import json
+
+import openpyxl
+import pandas
+import polars
+import pyarrow
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+
+from treewass.documents import read_corpus
+
+COLUMNS = {
+    "id": [7, 8, 9],
+    "body": ["a cat", "", "zwei Hündchen"],
+    "kind": ["x", "y", "x"],
+    "seen": [datetime.date(2020, 2, 1), None, datetime.date(2021, 3, 4)],
+    "price": [1.5, 2.5, None],
+    "open": [True, False, True],
+    "tags": [["a"], [], ["b"]],
+}
+NAMES = {"text": "body", "label": "kind", "key": "id", "columns": ["seen", "price", "open"]}
+
+
+def write_excel(columns, path):
+    book = openpyxl.Workbook()
+    book.active.append([])
+    book.active.append([*columns])
+    for row in zip(*columns.values(), strict=True):
+        book.active.append([str(value) if isinstance(value, list) else value for value in row])
+    book.save(path)
+
+
+def table(columns=None):
+    return pyarrow.table(COLUMNS if columns is None else columns)
+
+
+def stream(found, path):
+    with pyarrow.OSFile(str(path), "wb") as sink, pyarrow.ipc.new_stream(sink, found.schema) as writer:
+        writer.write_table(found)
+
+
+WRITERS = {
+    "pets.parquet": lambda path: pyarrow.parquet.write_table(table(), path, row_group_size=2),
+    "pets.feather": lambda path: pyarrow.feather.write_feather(table(), str(path)),
+    "pets.arrow": lambda path: stream(table(), path),
+    "pets.xlsx": lambda path: write_excel(COLUMNS, path),
+}
+
+
+def assert_pets(corpus):
+    assert corpus.texts == ("a cat", "", "zwei Hündchen")
+    assert corpus.labels == ("x", "y", "x")
+    assert corpus.keys == ("7", "8", "9")
+    assert corpus.columns["price"] == (1.5, 2.5, None)
+    assert corpus.columns["open"] == ("true", "false", "true")
+    assert [str(date)[:10] for date in corpus.columns["seen"]] == ["2020-02-01", "None", "2021-03-04"]
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_files_of_columns(name, tmp_path):
+    WRITERS[name](tmp_path / name)
+    corpus = read_corpus(tmp_path / name, **NAMES)
+    assert_pets(corpus)
+    assert corpus.name == "pets"
+    assert corpus.places[0] == ("row 3" if name.endswith("xlsx") else "row 0")
+    with pytest.raises(ValueError, match=r"no column 'bodi' \(did you mean 'body'\?\) in the header"):
+        read_corpus(tmp_path / name, **NAMES | {"text": "bodi"})
+
+
+@pytest.mark.parametrize("make", [pandas.DataFrame, polars.DataFrame, pyarrow.table])
+def test_frames_and_tables(make):
+    frame = make(COLUMNS)
+    assert_pets(read_corpus(frame, **NAMES))
+    with pytest.raises(
+        ValueError, match=rf"The {type(frame).__name__}: no column 'text' and no column 'label' in the header"
+    ):
+        read_corpus(frame)
+    with pytest.raises(ValueError, match="row 0: 'tags' is"):
+        read_corpus(frame, **NAMES | {"columns": ["tags"]})
+
+
+def test_what_is_missing_in_a_frame_is_a_bad_row():
+    frame = pandas.DataFrame(
+        {"text": ["a", None, "c"], "label": [1, 2, 3], "when": pandas.to_datetime(["2020", None, None])}
+    )
+    with pytest.raises(ValueError, match="row 1: the text is null"):
+        read_corpus(frame)
+    corpus = read_corpus(frame, skip_bad=True, columns=["when"])
+    assert corpus.labels == ("1", "3")
+    assert corpus.columns["when"] == ("2020-01-01T00:00:00", None)
+
+
+class ClassLabel:
+    names = ("cat", "dog")
+
+
+class StandIn:
+    """What treewass uses of a `Dataset` of Hugging Face, whose package is too large for a test."""
+
+    def __init__(self, columns):
+        self.columns_, self.column_names, self.features = columns, list(columns), {"label": ClassLabel()}
+
+    def __getitem__(self, name):
+        return self.columns_[name]
+
+    def iter(self, batch_size):
+        for start in range(0, len(self.columns_["text"]), batch_size):
+            yield {name: values[start : start + batch_size] for name, values in self.columns_.items()}
+
+
+def test_datasets_name_their_classes_and_splits():
+    dataset = StandIn({"text": ["a", "b", "c"], "label": [1, 0, 1]})
+    assert read_corpus(dataset).labels == ("dog", "cat", "dog")
+    both = read_corpus({"train": dataset, "test": StandIn({"text": ["d"], "label": [0]})})
+    assert both.parts == ("train", "train", "train", "test")
+    assert both.places[-1] == "test, row 0"
+    assert read_corpus({"a": dataset, "b": dataset}).parts is None
+
+
+def test_folders_of_datasets(tmp_path):
+    found = table({"text": ["a", "b", "c"], "label": [1, 0, 1]})
+    for split in ("train", "test"):
+        folder = tmp_path / "both" / split
+        folder.mkdir(parents=True)
+        stream(found, folder / "data-00000-of-00001.arrow")
+        (folder / "state.json").write_text(json.dumps({"_data_files": [{"filename": "data-00000-of-00001.arrow"}]}))
+        features = {"label": {"names": ["cat", "dog"], "_type": "ClassLabel"}}
+        (folder / "dataset_info.json").write_text(json.dumps({"features": features}))
+    corpus = read_corpus(tmp_path / "both" / "train")
+    assert (corpus.labels, corpus.name) == (("dog", "cat", "dog"), "train")
+    (tmp_path / "both" / "dataset_dict.json").write_text(json.dumps({"splits": ["train", "test"]}))
+    corpus = read_corpus(tmp_path / "both")
+    assert corpus.parts == ("train",) * 3 + ("test",) * 3
+    (tmp_path / "both" / "train" / "state.json").write_text("{}")
+    with pytest.raises(ValueError, match="this is no dataset that can be read"):
+        read_corpus(tmp_path / "both")
+
+
+def test_zstandard_is_unpacked_by_name_and_by_content(tmp_path):
+    content = pyarrow.compress(b"text,label\na cat,x\nb,y\n", codec="zstd", asbytes=True)
+    for name in ("pets.csv.zst", "pets.csv"):
+        (tmp_path / name).write_bytes(content)
+        corpus = read_corpus(tmp_path / name)
+        assert (corpus.texts, corpus.name) == (("a cat", "b"), "pets")
+
+
+@pytest.mark.parametrize(
+    ("name", "module"), [("a.parquet", "pyarrow"), ("a.xlsx", "openpyxl"), ("a.csv.zst", "pyarrow")]
+)
+def test_what_is_not_installed_is_named(name, module, tmp_path, monkeypatch):
+    (tmp_path / name).write_bytes(b"\x28\xb5\x2f\xfd")
+    original = builtins.__import__
+
+    def without(wanted):
+        if wanted.split(".")[0] == module:
+            raise ModuleNotFoundError(name=module)
+        return original(wanted)
+
+    monkeypatch.setattr("treewass.compute.extras.import_module", without)
+    with pytest.raises(ImportError, match=r'pip install "treewass\[files\]"'):
+        read_corpus(tmp_path / name)
