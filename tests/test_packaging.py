@@ -46,7 +46,7 @@ def test_changelog_has_an_unreleased_section():
 
 def test_extras_are_those_of_the_design():
     extras = metadata.metadata("treewass").get_all("Provides-Extra")
-    assert sorted(extras) == ["dev", "files", "ot", "plot", "serve", "stem", "stores", "train", "vectors"]
+    assert sorted(extras) == ["dask", "dev", "files", "ot", "plot", "serve", "stem", "stores", "train", "vectors"]
 
 
 def test_extras_named_in_texts_and_messages_exist():

@@ -160,5 +160,5 @@ def test_what_is_not_installed_is_named(name, module, tmp_path, monkeypatch):
         return original(wanted)
 
     monkeypatch.setattr("treewass.compute.extras.import_module", without)
-    with pytest.raises(ImportError, match=r'pip install "treewass\[files\]"'):
+    with pytest.raises(ImportError, match=rf"{name} needs the module '{module}.*pip install"):
         read_corpus(tmp_path / name)
