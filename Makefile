@@ -4,7 +4,7 @@
 
 PYTHON ?= python3
 WORKERS ?= 2
-BENCH ?= all --page docs/results.md --readme README.md
+BENCH ?= all --page docs/results.md
 
 VENV := .venv
 BIN := $(VENV)/bin

@@ -28,7 +28,6 @@ Sets = Annotated[str, typer.Option(help="Text sets, with commas.")]
 Cases = Annotated[str, typer.Option(help="What to measure, with commas.")]
 Rows = Annotated[str, typer.Option(help="Folder of rows: what it holds is not measured again.")]
 Page = Annotated[str | None, typer.Option(help="The page to write; results.md in the folder of rows.")]
-Readme = Annotated[str | None, typer.Option(help="A file whose short table is renewed too.")]
 Output = Annotated[
     str | None, typer.Option(help="Folder of rows, or a file: rows there are not measured again, others are added.")
 ]
@@ -51,7 +50,6 @@ def all_command(
     ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Processes for what is not a time.")] = 2,
     page: Page = None,
-    readme: Readme = None,
 ) -> None:
     """Make every table and figure of the paper: measure what has no row yet, then lay all rows out."""
     from treewass_bench.cells import run_cells
@@ -64,13 +62,13 @@ def all_command(
         for _ in run_cells(quick_cells(cells) if quick else cells, RowFiles(output), jobs, _say):
             pass
     finally:
-        page_command(output, page, readme)
+        page_command(output, page)
 
 
 @app.command("page")
-def page_command(output: Rows = _ROWS, page: Page = None, readme: Readme = None) -> None:
-    """Lay stored rows out, without measuring: the page of results, its figures, the short table."""
-    from treewass_bench.page import write_page, write_short_table
+def page_command(output: Rows = _ROWS, page: Page = None) -> None:
+    """Lay stored rows out, without measuring: the page of results and its figures."""
+    from treewass_bench.page import write_page
 
     rows = Path(output)
     if not any(rows.glob("*.jsonl")):
@@ -79,8 +77,6 @@ def page_command(output: Rows = _ROWS, page: Page = None, readme: Readme = None)
         )
     written = write_page(rows, Path(page) if page else rows / "results.md")
     _say(f"The tables and figures are in {written}.")
-    if readme is not None:
-        write_short_table(rows, Path(readme))
 
 
 @app.command("methods")

@@ -1,4 +1,4 @@
-"""The page of results and the short table of the README, made from stored rows alone."""
+"""The page of results, made from stored rows alone."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ from treewass_bench.synthetic import draw_instruments, synthetic_markdown
 from treewass_bench.time_tables import draw_batch_times, draw_depth_times, draw_times, times_markdown
 from treewass_bench.times import QUERY_MEASURE
 
-__all__ = ["make_page", "short_table", "write_page", "write_short_table"]
+__all__ = ["make_page", "write_page"]
 
 _BENCHMARKS = ("statistics", "accuracy", "time", "synthetic", "duplicates", "depth", "ablation")
 _PARTS = ("statistics", "synthetic", "duplicates", "depth", "times", "ablation", "loss")
 _SHORT = ("tfidf", "minilm", "wmd", "swmd", "stw", "profile-fallback", "profile", "svm", "logistic")
-_BEGIN, _END = "<!-- table of python -m treewass_bench all -->", "<!-- end of the table -->"
 _PAPER_DIMENSIONS = 300
 _MACHINE = {
     "date": "measured on",
@@ -103,6 +102,7 @@ def _accuracy(rows: dict[str, list[Row]], figures: Path) -> dict[str, str]:
     if errors and times:
         draw_error_and_time(errors, times, figures / "error-and-time.svg")
     return {
+        "short": error_markdown(errors, _SHORT, published=False) if errors else "",
         "errors": error_markdown(errors) if errors else "",
         "votes": vote_markdown(errors) if errors else "",
         "costs": cost_markdown(errors) if errors else "",
@@ -141,26 +141,3 @@ def _machine(rows: Sequence[Row]) -> list[str]:
         for key, title in _MACHINE.items()
     }
     return [f"{title}: {', '.join(values)}" for title, values in found.items() if values]
-
-
-def short_table(folder: Path) -> str:
-    """Lay out the errors of the best-known methods, as the README shows them."""
-    return error_markdown(RowFiles(folder).rows("accuracy"), _SHORT, published=False)
-
-
-def write_short_table(folder: Path, path: Path) -> None:
-    """Put the short table between the marks of a file.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder of rows.
-    path : Path
-        A Markdown file with the two comments that mark the table's place.
-    """
-    content = path.read_text(encoding="utf-8")
-    if content.count(_BEGIN) != 1 or content.count(_END) != 1:
-        raise ValueError(f"Expected the comments {_BEGIN} and {_END} in {path}, once each, around the table.")
-    before, rest = content.split(_BEGIN)
-    with replacing(path) as place:
-        place.write_text(f"{before}{_BEGIN}\n\n{short_table(folder)}\n{_END}{rest.split(_END)[1]}", encoding="utf-8")

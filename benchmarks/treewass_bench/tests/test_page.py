@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from treewass_bench.page import short_table, write_page, write_short_table
+from treewass_bench.page import write_page
 from treewass_bench.rows import RowFiles
 
 from .stored_rows import ABLATION, DEPTH, DUPLICATES, SYNTHETIC
@@ -49,30 +49,15 @@ def test_the_page_names_the_vectors_of_the_rows(folder, tmp_path):
     assert "GloVe 6B with 100 dimensions" not in written
 
 
-def test_stored_rows_give_the_page_and_the_table_of_the_repository(tmp_path):
+def test_stored_rows_give_the_page_of_the_repository(tmp_path):
     root = Path(__file__).resolve().parents[3]
     rows = tmp_path / "benchmarks" / "rows"
     shutil.copytree(root / "benchmarks" / "rows", rows)
     page = write_page(rows, tmp_path / "docs" / "results.md")
     assert page.read_text() == (root / "docs" / "results.md").read_text()
-    assert short_table(rows) in (root / "README.md").read_text()
 
 
 def test_an_empty_folder_gives_a_page_without_tables(tmp_path):
     written = write_page(tmp_path / "none", tmp_path / "results.md").read_text()
     assert "Table 3" not in written
     assert "## What is not comparable" in written
-
-
-def test_the_short_table_is_put_between_its_marks(folder, tmp_path):
-    readme = tmp_path / "README.md"
-    readme.write_text("before\n<!-- table of python -m treewass_bench all -->\nold\n<!-- end of the table -->\nafter\n")
-    write_short_table(folder, readme)
-    written = readme.read_text()
-    assert written.startswith("before\n<!-- table")
-    assert written.endswith("<!-- end of the table -->\nafter\n")
-    assert "old" not in written
-    assert "| STW, margin selected | 30.0 ± 1.4 | 10.0† |" in written
-    readme.write_text("no marks")
-    with pytest.raises(ValueError, match="once each"):
-        write_short_table(folder, readme)
