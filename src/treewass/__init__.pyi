@@ -46,6 +46,7 @@ from .learners.unsupervised import QuadtreeWasserstein as QuadtreeWasserstein
 from .learners.unsupervised import TreeSlicedWasserstein as TreeSlicedWasserstein
 from .model.document_model import DocumentModel as DocumentModel
 from .search.index import TreeIndex as TreeIndex
+from .search.sharded_index import ShardedIndex as ShardedIndex
 from .trees.metric import TreeMetric as TreeMetric
 from .trees.tree import Tree as Tree
 

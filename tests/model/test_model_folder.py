@@ -335,7 +335,8 @@ def test_json_of_any_kind_is_refused(folder, text):
         ({"documents": None}, "list the files"),
         ({"documents": {"rows": "../rows.safetensors"}}, "list the files"),
         ({"channels": None}, "list the files"),
-        ({"parts": ["index-0", "index-1"]}, r"holds more: several index parts.*Read it with treewass"),
+        ({"parts": ["index-0", "index-1"]}, r"holds more: index-1/manifest.json"),
+        ({"parts": ["index-0", "index-0"]}, r"list the files of a model: it is damaged"),
         ({"channels": {"linear": "linear.safetensors"}}, "holds more: the channel linear"),
         (
             {"documents": {"rows": "documents.safetensors", "vectors": "vectors.safetensors"}},

@@ -10,7 +10,7 @@ from tests.search import integer_oracle as oracle
 from tests.search import ranking_oracle
 from tests.search.segment_kinds import use_kind
 from tests.strategies import documents, metrics
-from treewass import TreeIndex
+from treewass import ShardedIndex, TreeIndex
 
 
 class IndexMachine(RuleBasedStateMachine):
@@ -29,9 +29,12 @@ class IndexMachine(RuleBasedStateMachine):
     @initialize(data=st.data())
     def start(self, data):
         self.metric = data.draw(metrics(max_components=2, max_words=5))
-        self.index = TreeIndex(self.metric)
+        self.index = self.make_index()
         self.held = {}
         self.next_id = 0
+
+    def make_index(self):
+        return TreeIndex(self.metric)
 
     @rule(data=st.data())
     def add(self, data):
@@ -127,10 +130,17 @@ class WordsMachine(IndexMachine):
     kind = "narrow, from words"
 
 
+class ShardsMachine(IndexMachine):
+    """The same with documents in three shards."""
+
+    def make_index(self):
+        return ShardedIndex([TreeIndex(self.metric) for _ in range(3)])
+
+
 TestIndex = IndexMachine.TestCase
 TestPieces = PiecesMachine.TestCase
 TestTiles = TilesMachine.TestCase
 TestWords = WordsMachine.TestCase
-TestIndex.settings = TestPieces.settings = TestTiles.settings = TestWords.settings = settings(
-    max_examples=30, stateful_step_count=20, deadline=None
-)
+TestShards = ShardsMachine.TestCase
+for machine in (TestIndex, TestPieces, TestTiles, TestWords, TestShards):
+    machine.settings = settings(max_examples=30, stateful_step_count=20, deadline=None)

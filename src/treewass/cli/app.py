@@ -20,6 +20,7 @@ from treewass.cli.predict import predict_command
 from treewass.cli.report import report_command
 from treewass.cli.search import search_command, similar_command
 from treewass.cli.serve import serve_command
+from treewass.cli.shard import shard_command
 from treewass.documents.arguments import as_options
 
 __all__ = ["Commands", "app", "main", "run"]
@@ -66,6 +67,7 @@ for name, command in (
     ("fold", fold_command),
     ("backup", backup_command),
     ("export", export_command),
+    ("shard", shard_command),
 ):
     app.command(name)(command)
 

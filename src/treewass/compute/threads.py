@@ -5,12 +5,16 @@ from __future__ import annotations
 import functools
 import os
 import threading
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakSet
 
-__all__ = ["ForkSafeLock", "cached_property", "count_threads", "run_in_blocks"]
+__all__ = ["ForkSafeLock", "ThreadTeam", "cached_property", "count_threads", "run_in_blocks"]
+
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
 
 
 class ForkSafeLock:
@@ -121,3 +125,56 @@ def run_in_blocks(work: Callable[[int, int], None], n_items: int, n_jobs: int | 
     with ThreadPoolExecutor(threads) as pool:
         for result in [pool.submit(work, start, min(start + block, n_items)) for start in starts]:
             result.result()
+
+
+class ThreadTeam:
+    """Threads that stay between calls, so that what each keeps for itself is made once; the caller is one of them.
+
+    Examples
+    --------
+    >>> ThreadTeam().map(abs, [-2, 3, -5], n_jobs=2)
+    [2, 3, 5]
+    """
+
+    def __init__(self) -> None:
+        self._making = ForkSafeLock()
+        self._pool: tuple[int, int, ThreadPoolExecutor] | None = None
+
+    def map(self, work: Callable[[_Item], _Result], items: Sequence[_Item], n_jobs: int | None = None) -> list[_Result]:
+        """Call `work` with each item, several at a time; an error of one of the calls is raised."""
+        helpers = min(count_threads(n_jobs), len(items)) - 1
+        if helpers <= 0:
+            return [work(item) for item in items]
+        results: list[Any] = [None] * len(items)
+        waiting = deque(enumerate(items))
+
+        def take() -> None:
+            while waiting:
+                try:
+                    place, item = waiting.popleft()
+                except IndexError:  # another thread took the last one
+                    return
+                try:
+                    results[place] = work(item)
+                except BaseException:
+                    waiting.clear()
+                    raise
+
+        pool = self._threads(helpers)
+        helping = [pool.submit(take) for _ in range(helpers)]
+        try:
+            take()
+        finally:
+            begun = [one for one in helping if not one.cancel()]
+            wait(begun)
+        for one in begun:
+            one.result()
+        return results
+
+    def _threads(self, count: int) -> ThreadPoolExecutor:
+        """Return a pool of at least so many threads; a forked child has none of its parent's."""
+        with self._making:
+            process = os.getpid()
+            if self._pool is None or self._pool[0] != process or self._pool[1] < count:
+                self._pool = process, count, ThreadPoolExecutor(count, thread_name_prefix="treewass")
+            return self._pool[2]

@@ -12,7 +12,7 @@ from treewass.compute.threads import cached_property
 from treewass.documents.texts import Texts
 from treewass.model.kept_columns import KeptColumn
 from treewass.model.vectorizers import TextCounter, portable_parameters
-from treewass.search.index import TreeIndex
+from treewass.search.held_documents import AnyIndex
 from treewass.trees.metric import TreeMetric
 from treewass.votes.channels import ScoreChannel
 from treewass.votes.rules import NeighborVote
@@ -185,7 +185,7 @@ class Contents:
     ----------
     counter : TextCounter
         Turns texts into counts.
-    index : TreeIndex
+    index : TreeIndex or ShardedIndex
         The documents under the metric.
     classes : tuple of str, or of int
         Labels, sorted; a class number is a place in it.
@@ -208,7 +208,7 @@ class Contents:
     """
 
     counter: TextCounter
-    index: TreeIndex
+    index: AnyIndex
     classes: tuple[Any, ...]
     documents: Documents
     vote: NeighborVote

@@ -67,7 +67,7 @@ class DocumentModel(FittedTexts):
         The labels, sorted.
     metric_ : TreeMetric
         The trees and word masses.
-    index_ : TreeIndex
+    index_ : TreeIndex or ShardedIndex
         The documents under the metric.
     words_ : tuple of str
         The words known, in the order of the metric's columns.

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from treewass.explain.predictions import PredictionExplanation
     from treewass.explain.transport_plans import Explanation
     from treewass.model.kept_columns import Value
-    from treewass.search.index import TreeIndex
+    from treewass.search.held_documents import AnyIndex
     from treewass.trees.metric import TreeMetric
 
     Where = Mapping[str, Value | tuple[str, Value]] | None
@@ -61,7 +61,7 @@ class FittedTexts(TextClassifier):
         return self._fitted().index.metric
 
     @property
-    def index_(self) -> TreeIndex:
+    def index_(self) -> AnyIndex:
         """The documents under the metric; changed by `add`, `remove` and `update` only."""
         return self._fitted().index
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-import uuid
 from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,25 +24,26 @@ from treewass.model.stored_form import (
     settings_of,
     vocabulary_of,
 )
-from treewass.search.index import TreeIndex
-from treewass.search.index_folder import load_index
-from treewass.storage.folders import LEFT_OVER, alone, flush, temporary
+from treewass.search.sharded_folder import are_parts, load_parts, part_manifest, refuse_missing, save_parts
+from treewass.search.sharded_index import ShardedIndex
+from treewass.storage.data_folders import DATA_NAME, new_data
+from treewass.storage.folders import flush, temporary
 from treewass.storage.manifests import ManifestKind, are_described, check_file, describe_file, parse_json
 from treewass.storage.tensors import read_tensors, write_tensors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from treewass.search.held_documents import AnyIndex
+
     Files = dict[str, dict[str, NDArray[Any]]]
 
-__all__ = ["check_target", "data_name", "holds_model", "load_contents", "save_contents"]
+__all__ = ["check_target", "data_name", "holds_model", "in_parts", "load_contents", "save_contents"]
 
 _KIND = ManifestKind(
     "a model", "treewass model", (1, 2), "Fit the model again, or read it with the release that wrote it."
 )
 _CARD, _SETTINGS, _VOCABULARY = "README.md", "settings.json", "vocabulary.json"
-_DATA_NAME = re.compile(r"data-[0-9a-f]{32}")
-_PART_NAME = re.compile(r"index(-[0-9]+)?")
 _DOCUMENT_FILES = {"rows": "documents.safetensors", **{n: f"{n}.safetensors" for n in ("texts", "titles", "keys")}}
 _COLUMN_FILE = re.compile(r"column-[0-9]{1,9}\.safetensors")
 
@@ -56,53 +55,30 @@ def save_contents(folder: str | os.PathLike[str], held: Contents, *, replaces: s
     from, any other model is left alone, too.
     """
     path = Path(folder)
-    path.mkdir(parents=True, exist_ok=True)
-    with alone(path) as locked:
-        before = (_KIND.refuse_others(path, _DATA_NAME) or {}).get("data")
+    with new_data(path, _KIND) as data:
         if replaces is not None and replaces != data_name(path):
             raise ValueError(f"Expected the model in {path} as it was loaded, but it has been replaced meanwhile.")
-        if locked:
-            _remove_data(path, {entry.name for entry in path.iterdir()} - {before})
-        name = f"data-{uuid.uuid4().hex}"
-        try:
-            with temporary(path, "md") as card:
-                card.write_text(model_card(held), encoding="utf-8")
-                entries = _write_data(path / name, held)
-                flush(path)  # the data folder's name, before a manifest names it
-                _KIND.write(path, {"treewass": treewass.__version__, "data": name, **entries})
-                card.replace(path / _CARD)
-        except BaseException:
-            if not _is_named(path, name):
-                shutil.rmtree(path / name, ignore_errors=True)
-            raise
-        _remove_data(path, {before})
-    return name
+        with temporary(path, "md") as card:
+            card.write_text(model_card(held), encoding="utf-8")
+            entries = _write_data(data, held)
+            flush(path)  # the data folder's name, before a manifest names it
+            _KIND.write(path, {"treewass": treewass.__version__, "data": data.name, **entries})
+            card.replace(path / _CARD)
+    return data.name
 
 
-def _is_named(path: Path, name: str) -> bool:
-    """Tell whether the manifest on the disk names a data folder: then the folder is the model."""
-    try:
-        return _KIND.recognize(path).get("data") == name
-    except ValueError:
-        return False
-
-
-def _remove_data(path: Path, names: set[Any]) -> None:
-    """Remove data folders, and files that were being written; what others put there stays."""
-    for name in filter(None, names):
-        if _DATA_NAME.fullmatch(name):
-            shutil.rmtree(path / name, ignore_errors=True)
-        elif LEFT_OVER.fullmatch(name):
-            (path / name).unlink(missing_ok=True)
+def in_parts(held: Contents, n_parts: int) -> Contents:
+    """Return a model whose index is in as many parts, of as many documents each, with the same answers."""
+    split = ShardedIndex.from_index(held.index, n_parts, n_jobs=held.index.n_jobs)
+    return held.changed(index=split if n_parts > 1 else split._now.indexes[0])
 
 
 def _write_data(data: Path, held: Contents) -> dict[str, Any]:
     """Write the files of a model; return what the manifest says about them."""
     data.mkdir()
-    parts = ["index-0"]
     index = copy(held.index)
     index.compact()  # a file holds nothing of removed documents
-    index.save(data / parts[0])
+    parts = save_parts(data, index.shards if isinstance(index, ShardedIndex) else [index])
     (data / _SETTINGS).write_text(dump_json(settings_of(held)), encoding="utf-8")
     (data / _VOCABULARY).write_text(dump_json(vocabulary_of(held)), encoding="utf-8")
     documents: dict[str, Any] = {"rows": None, "keys": None, "texts": None, "titles": None, "columns": {}}
@@ -131,8 +107,7 @@ def _channel_file(name: str) -> str:
 
 def _files_of(parts: list[str], documents: dict[str, Any], channels: dict[str, str]) -> set[str]:
     """Name the files of a model; the manifest of a part holds the hashes of the part's own files."""
-    manifests = {f"{part}/manifest.json" for part in parts}
-    return manifests | {_SETTINGS, _VOCABULARY, *_named_files(documents).values(), *channels.values()}
+    return {*map(part_manifest, parts), _SETTINGS, _VOCABULARY, *_named_files(documents).values(), *channels.values()}
 
 
 def _named_files(documents: dict[str, Any]) -> dict[str, str]:
@@ -151,7 +126,7 @@ def check_target(path: Path) -> None:
     if path.exists() and not path.is_dir():
         raise ValueError(f"Expected a folder to write a model to, but {path} is a file.")
     if path.exists():
-        _KIND.refuse_others(path, _DATA_NAME)
+        _KIND.refuse_others(path, DATA_NAME)
     above = next(folder for folder in (path.absolute(), *path.absolute().parents) if folder.exists())
     if not above.is_dir():
         raise ValueError(f"Expected a folder to write a model to, but {above} is a file: there is none at {path}.")
@@ -188,11 +163,12 @@ def load_contents(folder: str | os.PathLike[str], *, n_jobs: int | None = None) 
 
 
 def _load(data: Path, entries: dict[str, Any], n_jobs: int | None) -> Contents:
+    refuse_missing(data, entries["parts"])
     for name, described in entries["files"].items():
         check_file(data / name, described)
-    metric, snapshot, _ = load_index(data / entries["parts"][0], mmap=True, check="numbers")
-    index = TreeIndex(metric, n_jobs=n_jobs)
-    index._snapshot = snapshot
+    shards = load_parts(data, entries["parts"], mmap=True, check="numbers")
+    index: AnyIndex = ShardedIndex(shards, n_jobs=n_jobs) if len(shards) > 1 else shards[0]
+    index.n_jobs = n_jobs
     settings = parse_json((data / _SETTINGS).read_text(encoding="utf-8"), _SETTINGS)
     words = parse_json((data / _VOCABULARY).read_text(encoding="utf-8"), _VOCABULARY)
     files = {
@@ -226,11 +202,9 @@ def _checked(manifest: dict[str, Any], path: Path) -> dict[str, Any]:
     parts, documents, channels = (manifest.get(name) for name in ("parts", "documents", "channels"))
     if not (
         isinstance(data, str)
-        and _DATA_NAME.fullmatch(data)
+        and DATA_NAME.fullmatch(data)
         and are_described(files)
-        and isinstance(parts, list)
-        and len(parts) > 0
-        and all(isinstance(name, str) and _PART_NAME.fullmatch(name) for name in parts)
+        and are_parts(parts)
         and isinstance(documents, dict)
         and documents.get("rows") == _DOCUMENT_FILES["rows"]
         and _are_columns(documents.get("columns", {}))
@@ -254,7 +228,6 @@ def _refuse_newer(manifest: dict[str, Any], path: Path) -> None:
         name: file for name, file in documents.items() if name == "columns" or file in (None, _DOCUMENT_FILES.get(name))
     }
     beyond = [f"documents with {name}" for name, file in documents.items() if file and name not in known]
-    beyond += ["several index parts"] if len(manifest["parts"]) > 1 else []
     heard = {name: file for name, file in manifest["channels"].items() if file == _channel_file(name)}
     beyond += [f"the channel {name}" for name in manifest["channels"] if name not in heard]
     beyond += sorted(set(manifest["files"]) ^ _files_of(manifest["parts"], known, heard))

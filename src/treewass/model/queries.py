@@ -15,7 +15,7 @@ from treewass.explain.hits import Hit, shared_branches
 from treewass.model.inference import CountedTexts, describe_hit
 from treewass.search.held_documents import rows_of
 from treewass.search.ranker import ranked_rows
-from treewass.search.ranking import rarity, statistics_of
+from treewass.search.ranking import rarity
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -117,7 +117,7 @@ def unknown_terms(held: Contents, text: str) -> dict[str, str | None]:
     A suggestion differs by two letters at most, or by one from a short word; of several, the most frequent is taken.
     Only the first 64 unknown words get one.
     """
-    frequencies = statistics_of(held.index.metric, held.index._snapshot).frequencies
+    frequencies = held.index.statistics().frequencies
     columns, unknown = held.counter.columns, []
     for term in dict.fromkeys(held.counter.tokens(text)):
         column = columns.get(term)
@@ -129,7 +129,7 @@ def unknown_terms(held: Contents, text: str) -> dict[str, str | None]:
 
 def word_rarities(held: Contents, terms: Iterable[str]) -> dict[str, float]:
     """Weigh known words by how rare they are among the documents, as a share of the rarest."""
-    whole = statistics_of(held.index.metric, held.index._snapshot)
+    whole = held.index.statistics()
     found = {term: rarity(int(whole.frequencies[held.counter.columns[term]]), whole.n_documents) for term in terms}
     rarest = max(found.values(), default=1)
     return {term: value / rarest for term, value in found.items()}

@@ -16,8 +16,7 @@ from treewass.model.contents import Contents, Documents, MetricSettings
 from treewass.model.evaluation import Evaluation
 from treewass.model.kept_columns import RESERVED, KeptColumn
 from treewass.model.vectorizers import restore_counter
-from treewass.search.index import TreeIndex
-from treewass.search.ranking import statistics_of
+from treewass.search.held_documents import AnyIndex
 from treewass.votes.calibration import PooledVote
 from treewass.votes.channels import WEIGHINGS, ScoreChannel
 from treewass.votes.rules import VOTES, NeighborVote
@@ -95,7 +94,7 @@ def vocabulary_of(held: Contents) -> list[str]:
     words, n_learned = held.counter.words, held.index.metric.n_words
     if len(words) == n_learned:
         return list(words)
-    frequencies = statistics_of(held.index.metric, held.index._snapshot).frequencies
+    frequencies = held.index.statistics().frequencies
     are_held = np.flatnonzero(frequencies[n_learned:]) + n_learned
     kept = {column: words[column] for column in are_held.tolist()}
     return [*words[:n_learned], *(kept.get(column, f"\0{column}") for column in range(n_learned, len(words)))]
@@ -133,7 +132,7 @@ def channel_files(held: Contents) -> dict[str, dict[str, NDArray[Any]]]:
 
 
 def contents_from(
-    index: TreeIndex,
+    index: AnyIndex,
     settings: Any,
     words: Any,
     files: dict[str, dict[str, NDArray[Any]]],
@@ -201,7 +200,7 @@ def _classes(classes: Any) -> tuple[Any, ...]:
     return tuple(classes)
 
 
-def _documents(index: TreeIndex, files: dict[str, dict[str, NDArray[Any]]], n_classes: int) -> Documents:
+def _documents(index: AnyIndex, files: dict[str, dict[str, NDArray[Any]]], n_classes: int) -> Documents:
     arrays = files["rows"]
     kinds = {name: (array.dtype.name, array.ndim) for name, array in arrays.items()}
     kinds.pop("weights", None)

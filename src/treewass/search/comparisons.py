@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
-from weakref import ref
+from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 
@@ -162,12 +162,21 @@ class Comparer:
         return distances
 
     def _plans(self, snapshot: Snapshot) -> _Plans:
-        """Return the plans of this thread, kept for its next queries."""
+        """Return the plans of this thread, kept for its next queries; several indexes may share its memory."""
         plans: _Plans | None = getattr(self._local, "plans", None)
         if plans is not None and plans.snapshot() is snapshot:
             return plans
+        if not hasattr(self._local, "kept"):
+            self._local.kept = WeakKeyDictionary()
+        kept: WeakKeyDictionary[Snapshot, _Plans] = self._local.kept
+        if snapshot not in kept:
+            kept[snapshot] = self._make_plans(snapshot)
+        self._local.plans = found = kept[snapshot]
+        return found
+
+    def _make_plans(self, snapshot: Snapshot) -> _Plans:
         scratch, wide, narrow = self._scratch(snapshot), snapshot.wide_segments, snapshot.narrow_segments
-        self._local.plans = made = _Plans(
+        return _Plans(
             ref(snapshot),
             make_plan(self._metric, scratch, narrow) if narrow else None,
             sum(segment.n_searchable for segment in narrow),
@@ -175,7 +184,6 @@ class Comparer:
             {},
             scratch,
         )
-        return made
 
     def _own_plan(self, snapshot: Snapshot, segment: Segment) -> NDArray[np.int64]:
         """Return the plan of this thread for one segment of a snapshot."""

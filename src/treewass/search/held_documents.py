@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -15,15 +15,19 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from scipy.sparse import csr_array
 
-__all__ = ["documents_of", "moved_index", "rows_of"]
+    from treewass.search.sharded_index import ShardedIndex
+
+__all__ = ["AnyIndex", "documents_of", "moved_index", "rows_of"]
+
+AnyIndex: TypeAlias = "TreeIndex | ShardedIndex"
 
 
-def documents_of(index: TreeIndex, ids: ArrayLike | None = None, *, beyond: bool = False) -> csr_array:
+def documents_of(index: AnyIndex, ids: ArrayLike | None = None, *, beyond: bool = False) -> csr_array:
     """Return documents of an index, as the counts that were added.
 
     Parameters
     ----------
-    index : TreeIndex
+    index : TreeIndex or ShardedIndex
         Any index.
     ids : array-like of int, optional
         Documents in the index, in any order; by default all, in ascending order of id.
@@ -62,12 +66,12 @@ def documents_of(index: TreeIndex, ids: ArrayLike | None = None, *, beyond: bool
     return _with_short_indices(vstack(blocks, format="csr")[order])
 
 
-def rows_of(index: TreeIndex, ids: ArrayLike) -> list[tuple[list[int], list[float]]]:
+def rows_of(index: AnyIndex, ids: ArrayLike) -> list[tuple[list[int], list[float]]]:
     """Return documents of an index as ascending words, those beyond the metric too, and counts, without loading SciPy.
 
     Parameters
     ----------
-    index : TreeIndex
+    index : TreeIndex or ShardedIndex
         Any index.
     ids : array-like of int
         Documents in the index, in any order.
@@ -107,20 +111,20 @@ def _with_short_indices(counts: csr_array) -> csr_array:
     return csr_array(arrays, shape=counts.shape)
 
 
-def moved_index(index: TreeIndex, metric: TreeMetric) -> TreeIndex:
+def moved_index(index: AnyIndex, metric: TreeMetric) -> AnyIndex:
     """Return an index of the same documents and ids under another metric, of as many words or more.
 
     Parameters
     ----------
-    index : TreeIndex
+    index : TreeIndex or ShardedIndex
         Left as it is.
     metric : TreeMetric
         Its further words are the columns on the right, which hold words beyond the metric before if there were any.
 
     Returns
     -------
-    TreeIndex
-        It gives no id again that the other one gave.
+    TreeIndex or ShardedIndex
+        In as many shards. It gives no id again that the other one gave.
 
     Examples
     --------
@@ -130,6 +134,8 @@ def moved_index(index: TreeIndex, metric: TreeMetric) -> TreeIndex:
     >>> moved_index(index, TreeMetric(star_tree(3))).search([[1, 0, 1]], k=1)
     (array([[1.]]), array([[0]]))
     """
+    if not isinstance(index, TreeIndex):
+        return type(index)([moved_index(shard, metric) for shard in index._now.indexes], n_jobs=index.n_jobs)
     counts = documents_of(index, beyond=True)
     counts.resize((counts.shape[0], max(counts.shape[1], metric.n_words)))
     moved = TreeIndex(metric, n_jobs=index.n_jobs)

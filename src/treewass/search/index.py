@@ -12,7 +12,8 @@ from treewass.documents.histograms import check_counts, warn_about_empty_rows
 from treewass.search.comparisons import Comparer
 from treewass.search.ranker import Ranker, check_query_counts
 from treewass.search.ranking import statistics_of
-from treewass.search.snapshot import Snapshot, as_ids, compacted
+from treewass.search.snapshot import Snapshot, as_ids, compacted, new_ids
+from treewass.search.word_lists import Statistics
 from treewass.trees.embedding import RefusedQuery, known_rows, unknown_rows
 from treewass.trees.metric import TreeMetric
 from treewass.trees.rows import Rows, arrays_of, plain_rows
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from scipy.sparse import csr_array
 
-__all__ = ["TreeIndex"]
+__all__ = ["TreeIndex", "checked_count"]
 
 Found = TypeVar("Found")
 
@@ -86,6 +87,13 @@ class TreeIndex:
         vars(self).update(state)
         self._prepare()
 
+    def __copy__(self) -> TreeIndex:
+        """Return an index of the same documents, which goes on by itself and uses the memory of each thread as well."""
+        made = object.__new__(type(self))
+        vars(made).update(vars(self))
+        made._changing = ForkSafeLock()
+        return made
+
     if not TYPE_CHECKING:  # lest every name be one
 
         def __getattr__(self, name: str) -> Any:
@@ -113,6 +121,11 @@ class TreeIndex:
     def ids(self) -> NDArray[np.int64]:
         """Ids of the documents held, ascending, shape (n_documents,)."""
         return self._snapshot.ids
+
+    @property
+    def next_id(self) -> int:
+        """The id that the next document gets: larger than every id ever held."""
+        return self._snapshot.next_id
 
     @property
     def n_bytes(self) -> int:
@@ -143,8 +156,9 @@ class TreeIndex:
         """
         counts = self._counts(X)
         with self._changing:
-            added = self._snapshot.new_ids(ids, counts.shape[0])
-            self._snapshot = self._snapshot.with_documents(self.metric, counts, added)
+            before = self._snapshot
+            added = new_ids(ids, counts.shape[0], held=lambda: before.ids, next_id=before.next_id)
+            self._snapshot = before.with_documents(self.metric, counts, added)
         known = counts[:, : self._n_words]
         warn_about_empty_rows(unknown_rows(self.metric, known), "they are held, but are never returned as neighbours.")
         return added
@@ -209,7 +223,7 @@ class TreeIndex:
             If k is below 1, a query holds no known word, or `where` names a document that is not there.
         """
         if type(k) is not int or k < 1:
-            k = _checked_count(k)
+            k = checked_count(k)
         snapshot = self._snapshot if where is None else self._snapshot.restricted(where)
         return self._answer(self._comparer.nearest, X, self._n_words, self._known_rows, snapshot, k, self.n_jobs)
 
@@ -238,8 +252,15 @@ class TreeIndex:
     def _known_rows(self, X: Any) -> Rows:
         return known_rows(self.metric, X)
 
+    def statistics(self) -> Statistics:
+        """Return what ranking needs to know of the documents held: how many, how long, and how many hold each word.
+
+        Those of disjoint indexes add up with ``+``. While the index does not change, it is the same object.
+        """
+        return statistics_of(self.metric, self._snapshot)
+
     def rank(
-        self, X: Any, k: int = 10, *, where: ArrayLike | None = None
+        self, X: Any, k: int = 10, *, where: ArrayLike | None = None, statistics: Statistics | None = None
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Find documents by the words of a query: the best for each query by the words they hold and their topic.
 
@@ -256,6 +277,8 @@ class TreeIndex:
         where : array-like of int or bool, optional
             The only documents to consider: their ids, each in the index, or a mask over `ids`. How rare a word is
             and how long documents are is still that of all documents held.
+        statistics : Statistics, optional
+            Those of a larger collection, if this index is a part of it; by default the index's own.
 
         Returns
         -------
@@ -289,8 +312,9 @@ class TreeIndex:
         >>> scores.round(3)
         array([[0.378, 0.   ]])
         """
-        k, whole = _checked_count(k), self._snapshot
-        snapshot, statistics = whole if where is None else whole.restricted(where), statistics_of(self.metric, whole)
+        k, whole = checked_count(k), self._snapshot
+        snapshot = whole if where is None else whole.restricted(where)
+        statistics = statistics_of(self.metric, whole) if statistics is None else statistics
         n_columns = max(self._n_words, getattr(X, "shape", (0,))[-1])
         return self._answer(self._ranker.rank, X, n_columns, self._query_counts, snapshot, statistics, k, self.n_jobs)
 
@@ -417,14 +441,20 @@ class TreeIndex:
         """
         from treewass.search.index_folder import load_index
 
-        metric, *opened = load_index(folder, mmap=mmap, check="documents" if verify else "later")
+        return cls._of(*load_index(folder, mmap=mmap, check="documents" if verify else "later"), n_jobs)
+
+    @classmethod
+    def _of(
+        cls, metric: TreeMetric, snapshot: Snapshot, check_rest: Callable[[], None], n_jobs: int | None = None
+    ) -> TreeIndex:
+        """Make an index of what `load_index` returns; the rest is checked before its documents are first used."""
         index = cls(metric, n_jobs=n_jobs)
         del index._snapshot
-        vars(index)["_opened"] = opened
+        vars(index)["_opened"] = snapshot, check_rest
         return index
 
 
-def _checked_count(k: Any) -> int:
+def checked_count(k: Any) -> int:
     """Refuse a number of neighbours that is not a whole number of at least 1."""
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
         raise ValueError(f"Expected k as an integer of at least 1, got {k!r}.")

@@ -92,7 +92,11 @@ def _write(path: Path, metric: TreeMetric, snapshot: Snapshot) -> set[str]:
 
 
 def load_index(
-    folder: str | os.PathLike[str], *, mmap: bool, check: Literal["later", "numbers", "documents"]
+    folder: str | os.PathLike[str],
+    *,
+    mmap: bool,
+    check: Literal["later", "numbers", "documents"],
+    metrics: dict[tuple[str, int], TreeMetric] | None = None,
 ) -> tuple[TreeMetric, Snapshot, Callable[[], None]]:
     """Read an index, or map its documents into memory.
 
@@ -105,6 +109,8 @@ def load_index(
     check : {"later", "numbers", "documents"}
         What is checked at once: manifest, metric and sizes; or the hash of every file and all invariants, too; or
         also that everything else follows from the documents, which embeds them again.
+    metrics : dict, optional
+        Metrics that were read already, by file and fraction bits: files are named by their content. Filled up.
 
     Returns
     -------
@@ -119,11 +125,13 @@ def load_index(
         If the folder holds no index, one of another version, or a damaged one.
     """
     path = Path(folder)
-    return _KIND.read_listed(path, lambda manifest: _load(path, manifest, mmap, check))
+    return _KIND.read_listed(
+        path, lambda manifest: _load(path, manifest, mmap, check, {} if metrics is None else metrics)
+    )
 
 
 def _load(
-    path: Path, manifest: dict[str, Any], mmap: bool, check: str
+    path: Path, manifest: dict[str, Any], mmap: bool, check: str, metrics: dict[tuple[str, int], TreeMetric]
 ) -> tuple[TreeMetric, Snapshot, Callable[[], None]]:
     """Read what a manifest lists; a file that is not there may mean that the index has been replaced."""
     _check_entries(manifest, path)
@@ -131,7 +139,10 @@ def _load(
     try:
         for name, described in files.items():
             check_file(path / name, described, hashed=at_once or name == manifest["metric"])
-        metric = _metric_of(read_tensors(path / manifest["metric"], mmap=False), manifest["fraction_bits"])
+        key = manifest["metric"], manifest["fraction_bits"]
+        if key not in metrics:
+            metrics[key] = _metric_of(read_tensors(path / key[0], mmap=False), key[1])
+        metric = metrics[key]
         contents = {entry["file"]: file_bytes(path / entry["file"], mmap=mmap) for entry in manifest["segments"]}
         segments = [
             _make_segment(contents[entry["file"]], entry, metric, check, manifest["version"])

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from treewass.search.index import TreeIndex
+    from treewass.search.held_documents import AnyIndex
 
 __all__ = ["embed_document", "has_known_word", "nearest_documents", "nearest_of_rows"]
 
@@ -32,7 +32,7 @@ LEAST = 1000  # documents: a query costs at least as much as comparing so many
 
 
 def nearest_of_rows(
-    index: TreeIndex,
+    index: AnyIndex,
     rows: Sequence[tuple[Sequence[int], Sequence[float]]],
     k: int,
     *,
@@ -46,7 +46,7 @@ def nearest_of_rows(
 
     Parameters
     ----------
-    index : TreeIndex
+    index : TreeIndex or ShardedIndex
         The documents.
     rows : sequence of (words, weights)
         The queries: ascending words and their counts, each above 0, with at least one known word.
@@ -89,7 +89,7 @@ def nearest_of_rows(
 
 
 def nearest_documents(
-    index: TreeIndex,
+    index: AnyIndex,
     words: Sequence[int],
     weights: Sequence[float],
     k: int,
@@ -100,7 +100,7 @@ def nearest_documents(
 
     Parameters
     ----------
-    index : TreeIndex
+    index : TreeIndex or ShardedIndex
         The documents.
     words : sequence of int
         The query's words, ascending.

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
-from weakref import ref
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from treewass.trees.rows import Rows, count_rows, part_of
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from treewass.search.index import TreeIndex
+    from treewass.search.held_documents import AnyIndex
 
 __all__ = ["Ranker", "check_query_counts", "ranked_rows"]
 
@@ -36,13 +36,11 @@ _MOST_SORTED = 256  # documents that the compiled loops keep in order; more are 
 
 
 class _Plan(NamedTuple):
-    """The plan of a thread for one snapshot, and the memory that it describes."""
+    """The plan of a thread for one snapshot, and what it describes that the snapshot does not keep."""
 
-    snapshot: ref[Snapshot]  # weak, so that a thread at rest does not keep documents that are gone
     factor: int
     shares: list[NDArray[np.uint16]]
     array: NDArray[np.int64]
-    room: EmbeddingRoom
 
 
 class Ranker:
@@ -118,14 +116,16 @@ class Ranker:
 
     def _plan(self, snapshot: Snapshot, factor: int) -> _Plan:
         """Return the plan of this thread, kept for its next queries."""
-        kept: _Plan | None = getattr(self._local, "plan", None)
-        if kept is not None and kept.snapshot() is snapshot and kept.factor == factor:
+        local = self._local
+        if not hasattr(local, "plans"):
+            local.room, local.plans = EmbeddingRoom(self._metric), WeakKeyDictionary()
+        kept: _Plan | None = local.plans.get(snapshot)
+        if kept is not None and kept.factor == factor:
             return kept
-        room = EmbeddingRoom(self._metric) if kept is None else kept.room
         shares = [segment.lists.shares(self._metric, segment, factor) for segment in snapshot.segments]
         described = map(self._describe, snapshot.segments, shares)
-        array = np.concatenate([self._metric.layout.description, room.description, *described])
-        self._local.plan = made = _Plan(ref(snapshot), factor, shares, array, room)
+        array = np.concatenate([self._metric.layout.description, local.room.description, *described])
+        local.plans[snapshot] = made = _Plan(factor, shares, array)
         return made
 
     def _describe(self, segment: Segment, shares: NDArray[np.uint16]) -> NDArray[np.int64]:
@@ -171,13 +171,13 @@ def check_query_counts(queries: Rows) -> None:
 
 
 def ranked_rows(
-    index: TreeIndex, rows: Sequence[tuple[Sequence[int], Sequence[float]]], k: int, where: ArrayLike | None = None
+    index: AnyIndex, rows: Sequence[tuple[Sequence[int], Sequence[float]]], k: int, where: ArrayLike | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Rank documents for queries that are counted already: `TreeIndex.rank` without a need for SciPy.
 
     Parameters
     ----------
-    index : TreeIndex
+    index : TreeIndex or ShardedIndex
         The documents.
     rows : sequence of (words, counts)
         The queries: ascending words, those beyond the metric among them, and their counts, each above 0.

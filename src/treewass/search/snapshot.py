@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from scipy.sparse import csr_array
 
-__all__ = ["Snapshot", "as_ids", "compacted"]
+__all__ = ["Snapshot", "are_among", "as_ids", "chosen_ids", "compacted", "new_ids", "refuse_absent"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,10 +118,7 @@ class Snapshot:
             if places.size:
                 located.append((segment, positions[places], places))
         if not found.all():
-            absent = np.unique(ids[~found])
-            if absent.size == 1:
-                raise ValueError(f"No document in the index has id {absent[0]}.")
-            raise ValueError(f"No documents in the index have the ids {first_few(absent)}.")
+            refuse_absent(ids[~found])
         yield from located
 
     def restricted(self, where: ArrayLike) -> Snapshot:
@@ -137,51 +134,9 @@ class Snapshot:
         ValueError
             If a document is not held, or the mask is of another length.
         """
-        mask = np.asarray(where)
-        if mask.dtype == bool:
-            if mask.shape != self.ids.shape:
-                raise ValueError(
-                    f"Expected a mask over the {self.ids.size} ids of the index, got shape {mask.shape}. "
-                    "Make it from `index.ids`, or give ids."
-                )
-            kept = self.ids[mask]
-        else:
-            kept = np.unique(as_ids(where))
-            for _ in self.locate(kept):  # it refuses what is not held
-                break
+        kept = chosen_ids(where, self.ids)
         segments = (one.without(np.flatnonzero(one.held & ~np.isin(one.ids, kept))) for one in self.segments)
         return Snapshot(tuple(segment for segment in segments if segment.n_held), self.next_id)
-
-    def new_ids(self, ids: ArrayLike | None, count: int) -> NDArray[np.int64]:
-        """Choose ids for new documents, or check those given: as many as documents, unique and not held.
-
-        Parameters
-        ----------
-        ids : array-like of int or None
-            Ids given.
-        count : int
-            Number of documents.
-
-        Returns
-        -------
-        ndarray of int64, shape (count,)
-        """
-        if ids is None:
-            if self.next_id > np.iinfo(np.int64).max - count:
-                raise ValueError(
-                    f"Expected room for {count} more ids, but the largest is {self.next_id - 1}: pass ids."
-                )
-            return np.arange(self.next_id, self.next_id + count, dtype=np.int64)
-        new = as_ids(ids)
-        if new.size != count:
-            raise ValueError(f"Expected one id per document ({count}), got {new.size}.")
-        values, counts = np.unique(new, return_counts=True)
-        if (counts > 1).any():
-            raise ValueError(f"Expected unique ids, got {values[counts > 1][:5].tolist()} more than once.")
-        held = np.intersect1d(values, self.ids)
-        if held.size:
-            raise ValueError(f"Expected new ids, but {held[:5].tolist()} are in the index: remove them first.")
-        return new
 
     def with_documents(self, metric: TreeMetric, counts: csr_array, ids: NDArray[np.int64]) -> Snapshot:
         """Add documents: in a segment of their own, or together with the last ones if those are not much larger.
@@ -241,6 +196,87 @@ def compacted(snapshot: Snapshot, metric: TreeMetric) -> Snapshot:
         for segment in snapshot.segments
     )
     return Snapshot(tuple(segments), snapshot.next_id)
+
+
+def new_ids(
+    ids: ArrayLike | None, count: int, *, held: Callable[[], NDArray[np.int64]], next_id: int
+) -> NDArray[np.int64]:
+    """Choose ids for new documents, or check those given: as many as documents, unique and not held.
+
+    Parameters
+    ----------
+    ids : array-like of int or None
+        Ids given.
+    count : int
+        Number of documents.
+    held : callable
+        Returns the ids held.
+    next_id : int
+        Larger than every id ever held.
+
+    Returns
+    -------
+    ndarray of int64, shape (count,)
+    """
+    if ids is None:
+        if next_id > np.iinfo(np.int64).max - count:
+            raise ValueError(f"Expected room for {count} more ids, but the largest is {next_id - 1}: pass ids.")
+        return np.arange(next_id, next_id + count, dtype=np.int64)
+    new = as_ids(ids)
+    if new.size != count:
+        raise ValueError(f"Expected one id per document ({count}), got {new.size}.")
+    values, counts = np.unique(new, return_counts=True)
+    if (counts > 1).any():
+        raise ValueError(f"Expected unique ids, got {values[counts > 1][:5].tolist()} more than once.")
+    there = np.intersect1d(values, held())
+    if there.size:
+        raise ValueError(f"Expected new ids, but {there[:5].tolist()} are in the index: remove them first.")
+    return new
+
+
+def chosen_ids(where: ArrayLike, held: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Turn what a search is restricted to, ids or a mask over the ascending ids held, into ascending ids.
+
+    Examples
+    --------
+    >>> held = np.array([2, 5, 7])
+    >>> chosen_ids([7, 2, 7], held), chosen_ids([False, True, False], held)
+    (array([2, 7]), array([5]))
+    """
+    mask = np.asarray(where)
+    if mask.dtype == bool:
+        if mask.shape != held.shape:
+            raise ValueError(
+                f"Expected a mask over the {held.size} ids of the index, got shape {mask.shape}. "
+                "Make it from `index.ids`, or give ids."
+            )
+        return np.asarray(held[mask])
+    chosen = np.unique(as_ids(where))
+    are_held = are_among(chosen, held)
+    if not are_held.all():
+        refuse_absent(chosen[~are_held])
+    return chosen
+
+
+def are_among(ids: NDArray[np.int64], held: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Tell which ids are among those held, which ascend.
+
+    Examples
+    --------
+    >>> are_among(np.array([5, 3, 9]), np.array([2, 5, 7]))
+    array([ True, False, False])
+    """
+    if not held.size:
+        return np.zeros(ids.shape, dtype=bool)
+    return np.asarray(held[np.minimum(np.searchsorted(held, ids), held.size - 1)] == ids)
+
+
+def refuse_absent(ids: NDArray[np.int64]) -> NoReturn:
+    """Raise a ValueError about ids that no document in an index has."""
+    absent = np.unique(ids)
+    if absent.size == 1:
+        raise ValueError(f"No document in the index has id {absent[0]}.")
+    raise ValueError(f"No documents in the index have the ids {first_few(absent)}.")
 
 
 def as_ids(ids: ArrayLike) -> NDArray[np.int64]:

@@ -235,8 +235,13 @@ class LiveModel:
                 if not self._is_current():
                     self._load()
 
-    def fold(self) -> int:
+    def fold(self, change: Callable[[Contents], Contents] | None = None) -> int:
         """Save the model with the writes to it, where there are any, while others go on reading and writing.
+
+        Parameters
+        ----------
+        change : callable, optional
+            Returns the model in another form, with the same answers, to be saved in its place even without writes.
 
         Returns
         -------
@@ -256,9 +261,9 @@ class LiveModel:
             with self._changing:
                 held, head, last = self._held, self._head, self._last
                 keys = tuple((key, digest, ids) for key, (digest, ids) in self._keys.items())
-            if last.number == head.number:
+            if last.number == head.number and change is None:
                 return 0
-            noting = with_note(held, Noted(head.store, last.number))
+            noting = with_note(change(held) if change else held, Noted(head.store, last.number))
             name = save_contents(self._folder, noting, replaces=head.base)
             new = Head(head.store, name, last.number, last.hash, head.base, keys)
             with self._changing, self._writes.transaction():

@@ -32,8 +32,7 @@ from treewass.model.queries import (
     word_rarities,
 )
 from treewass.model.reasons import explain_label
-from treewass.search.held_documents import documents_of
-from treewass.search.index import TreeIndex
+from treewass.search.held_documents import AnyIndex, documents_of
 from treewass.search.plain import has_known_word
 from treewass.serve import schemas
 from treewass.serve.service_settings import (
@@ -63,7 +62,7 @@ __all__ = [
 ]
 
 _MOST_MOVES = 100
-_EXAMPLES: WeakKeyDictionary[TreeIndex, list[str | None]] = WeakKeyDictionary()  # queries to try
+_EXAMPLES: WeakKeyDictionary[AnyIndex, list[str | None]] = WeakKeyDictionary()  # queries to try
 _PASSAGE = 500  # characters of a passage
 _SAME_BRANCH = 0.35  # the weight of words of the branch that is shared
 _TELLS_LITTLE = 0.1  # a word of the query so much less rare than the rarest is not marked

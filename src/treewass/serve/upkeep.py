@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from treewass.model.model_folder import save_contents
+from treewass.model.model_folder import in_parts, save_contents
 from treewass.serve.live_model import LiveModel
 from treewass.serve.served_folder import without_note
 
-__all__ = ["backup_model", "fold_writes"]
+__all__ = ["backup_model", "fold_writes", "shard_model"]
 
 
 def fold_writes(folder: str | Path) -> int:
@@ -26,6 +26,20 @@ def fold_writes(folder: str | Path) -> int:
     """
     with LiveModel(folder) as live:
         return live.fold()
+
+
+def shard_model(folder: str | Path, n_parts: int) -> None:
+    """Save a model with the writes of its service and its index in parts; a service may run meanwhile, and goes on.
+
+    Parameters
+    ----------
+    folder : path-like
+        The model's folder.
+    n_parts : int
+        At least 1.
+    """
+    with LiveModel(folder) as live:
+        live.fold(lambda held: in_parts(held, n_parts))
 
 
 def backup_model(folder: str | Path, target: str | Path) -> int:

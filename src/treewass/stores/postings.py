@@ -15,7 +15,7 @@ import numpy as np
 from treewass.compute.extras import require
 from treewass.documents.arguments import check_choice, check_integer
 from treewass.documents.histograms import check_counts
-from treewass.search.held_documents import documents_of
+from treewass.search.held_documents import AnyIndex, documents_of
 from treewass.search.index import TreeIndex
 from treewass.storage.folders import flush
 from treewass.trees.embedding import embed_units, refuse_unknown, unknown_rows
@@ -50,13 +50,13 @@ ORDER BY units, doc LIMIT {k}"""
 
 
 def write_postings(
-    index: TreeIndex, folder: str | os.PathLike[str], *, columns: Mapping[str, Sequence[Any]] | None = None
+    index: AnyIndex, folder: str | os.PathLike[str], *, columns: Mapping[str, Sequence[Any]] | None = None
 ) -> None:
     """Write an index as Parquet files: vectors by feature, for SQL engines, and the words of the documents.
 
     Parameters
     ----------
-    index : TreeIndex
+    index : TreeIndex or ShardedIndex
         Any index.
     folder : path-like
         Made, all of it or nothing; it must not be there yet, or be empty. ``documents.parquet`` holds `doc` (the id),
@@ -89,7 +89,7 @@ def write_postings(
     about = {
         "version": _VERSION,
         "metric": metric.digest,
-        "next_id": index._snapshot.next_id,
+        "next_id": index.next_id,
         "n_columns": counts.shape[1],
     }
     new = target.parent / f".treewass-{uuid.uuid4().hex}.postings"
