@@ -2,11 +2,13 @@ import json
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from safetensors.numpy import load_file, save_file
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
 from treewass import DocumentModel
-from treewass.model.vectorizers import make_counter
+from treewass.model.vectorizers import WordCounter, make_counter
 from treewass.model.word_pairs import count_terms, term_names
 
 from .test_model_folder import data_folder, reseal
@@ -142,3 +144,30 @@ def test_unsound_settings_of_a_channel_are_refused(fitted, tmp_path, change, mes
     reseal(tmp_path / "model")
     with pytest.raises(ValueError, match=message):
         DocumentModel.load(tmp_path / "model")
+
+
+@given(
+    texts=st.lists(st.text(st.sampled_from("abcÄ ,東京"), max_size=12), max_size=12),
+    known=st.lists(st.sampled_from(["a", "b", "zz", "ä"]), unique=True),
+    anew=st.booleans(),
+)
+def test_one_reading_finds_the_words_their_order_and_their_counts(texts, known, anew):
+    before = WordCounter(words=known)
+    tokens = [before.tokens(text) for text in texts]
+    own = [] if anew else known
+    words = (*own, *sorted({token for text in tokens for token in text} - set(own)))
+    if anew and not words:
+        with pytest.raises(ValueError, match="none holds a word"):
+            before.learned(texts, anew=True)
+        return
+    counter, sequences = before.learned(texts, anew=anew)
+    assert counter.words == words
+    assert sequences.words.tolist() == [words.index(token) for text in tokens for token in text]
+    assert np.diff(sequences.bounds).tolist() == [len(text) for text in tokens]
+    counts = counter.count(texts, sequences)
+    expected = np.array([[text.count(word) for word in words] for text in tokens], dtype=int).reshape(counts.shape)
+    np.testing.assert_array_equal(counts.toarray(), expected)
+    np.testing.assert_array_equal(counter.count(texts).toarray(), expected)
+    found = sequences.terms(len(words))
+    terms = count_terms(counter, texts, len(words))
+    assert all(np.array_equal(one, other) for one, other in zip(found, terms, strict=True))

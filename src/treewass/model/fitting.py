@@ -46,9 +46,11 @@ def fit_contents(model: DocumentModel, new: NewTexts) -> Contents:
             "and use add, which takes texts without labels."
         )
     _demand_classes(new.labels)
-    counter, vectors = _with_vectors(model, make_counter(model.vectorizer).fitted(new.texts))
-    terms = _terms(model, counter, new.texts, len(counter.words))
-    classifier = _learn(model, counter.count(new.texts), new.labels, new.weights, terms, vectors)
+    counter, sequences = make_counter(model.vectorizer).learned(new.texts, anew=True)
+    counter, vectors = _with_vectors(model, counter)
+    terms = sequences.terms(len(counter.words)) if sequences is not None and _hears_words(model) else None
+    counts = counter.count(new.texts, sequences)
+    classifier = _learn(model, counts, new.labels, new.weights, terms, vectors)
     classes = tuple(classifier.classes_.tolist())
     return Contents(
         counter,
@@ -70,8 +72,9 @@ def with_documents(held: Contents, new: NewTexts) -> tuple[Contents, NDArray[np.
     codes = class_numbers(new.labels, held.classes)
     _refuse_known_keys(held, new)
     index = copy(held.index)  # shares the documents; whoever searches the other one meanwhile is not disturbed
-    counter = held.counter.widened(new.texts)  # by words that the metric does not know: they are found, without mass
-    ids = index.add(counter.count(new.texts))
+    # Words that the metric does not know come in too: they are found, without mass.
+    counter, sequences = held.counter.learned(new.texts, anew=False)
+    ids = index.add(counter.count(new.texts, sequences))
     added = new.kept(ids, codes, keep_texts=held.documents.texts is not None)
     return held.changed(counter=counter, index=index, documents=held.documents.joined(added)), ids
 
@@ -101,12 +104,13 @@ def updated_contents(model: DocumentModel, new: NewTexts) -> tuple[Contents, NDA
     labels_like(check_labels(given := [label for label in new.labels if label is not None], len(given)), held.classes)
     labels = [every_label[row] for row in labelled.tolist()]
     _demand_classes(labels)
-    counter, vectors = _with_vectors(model, held.counter.widened(new.texts))
-    before, counts = documents_of(held.index, beyond=True), counter.count(new.texts)
+    counter, sequences = held.counter.learned(new.texts, anew=False)
+    counter, vectors = _with_vectors(model, counter)
+    before, counts = documents_of(held.index, beyond=True), counter.count(new.texts, sequences)
     before.resize((before.shape[0], len(counter.words)))
     n_learned = held.index.metric.n_words if isinstance(model.metric, TreeMetric) else len(counter.words)
     terms = None
-    if _wants_pairs(model, counter):
+    if sequences is not None and _hears_words(model):
         texts = held.documents.texts
         if texts is None:
             raise ValueError(
@@ -114,7 +118,7 @@ def updated_contents(model: DocumentModel, new: NewTexts) -> tuple[Contents, NDA
                 "model does not keep them. Turn the channel off: model.linear = False."
             )
         every_text = [*texts, *new.texts]
-        terms = _terms(model, counter, [every_text[row] for row in labelled.tolist()], n_learned)
+        terms = count_terms(counter, [every_text[row] for row in labelled.tolist()], n_learned)
     every = vstack([before, counts], format="csr")[labelled]
     weights = held.documents.weights
     if weights is not None:
@@ -142,15 +146,9 @@ def updated_contents(model: DocumentModel, new: NewTexts) -> tuple[Contents, NDA
     return contents, ids
 
 
-def _terms(model: DocumentModel, counter: TextCounter, texts: list[str], n_words: int) -> TermRows | None:
-    """Count what the linear channel looks at; None where it looks at the words as they are counted, or is off."""
-    return count_terms(counter, texts, n_words) if _wants_pairs(model, counter) else None
-
-
-def _wants_pairs(model: DocumentModel, counter: TextCounter) -> bool:
-    """Tell whether there is a linear channel, and words that follow each other for it to look at."""
-    wanted = model.linear and model.calibrate and model.vote == "distance"
-    return bool(wanted) and counter.sequences([]) is not None
+def _hears_words(model: DocumentModel) -> bool:
+    """Tell whether there is a linear channel, which looks at pairs of words where words have an order."""
+    return bool(model.linear and model.calibrate and model.vote == "distance")
 
 
 def _with_vectors(model: DocumentModel, counter: TextCounter) -> tuple[TextCounter, AlignedVectors | None]:

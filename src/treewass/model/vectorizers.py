@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
+from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from treewass.compute.threads import cached_property
 from treewass.documents.scripts import UNSPACED, folded, stems
+from treewass.model.word_pairs import WordSequences
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -59,17 +61,20 @@ class TextCounter(Protocol):
     def fitted(self, texts: Sequence[str]) -> TextCounter:
         """Return a counter of the words of these texts."""
 
+    def learned(self, texts: Sequence[str], *, anew: bool) -> tuple[TextCounter, WordSequences | None]:
+        """Return what `fitted`, if `anew`, or `widened` does, and the `sequences` that it then finds in these texts."""
+
     def widened(self, texts: Sequence[str]) -> TextCounter:
         """Return a counter that knows further words of these texts, where it can, after those known."""
 
-    def count(self, texts: Sequence[str]) -> csr_array:
-        """Count words: one row per text, one column per word."""
+    def count(self, texts: Sequence[str], sequences: WordSequences | None = None) -> csr_array:
+        """Count words: one row per text, one column per word; `sequences`, if known, spare reading the texts."""
 
     def rows(self, texts: Sequence[str]) -> list[CountedRow]:
         """Count the words of each text: ascending columns and their counts."""
 
-    def sequences(self, texts: Sequence[str]) -> list[list[int]] | None:
-        """List the columns of each text's words in their order, −1 for an unknown one; None where there is no order."""
+    def sequences(self, texts: Sequence[str]) -> WordSequences | None:
+        """Find the columns of each text's words in their order, −1 for an unknown one; None where there is no order."""
 
     def tokens(self, text: str) -> list[str]:
         """Return the words of a text, known or not, in their order."""
@@ -153,15 +158,33 @@ class WordCounter:
 
     def fitted(self, texts: Sequence[str]) -> WordCounter:
         """Return a counter of the words of these texts, sorted."""
-        found = sorted({token for text in texts for token in self.tokens(text)})
-        if not found:
-            raise ValueError("Expected texts with words, but none holds a word. Check the text column, or the pattern.")
-        return self._with(found)
+        return self.learned(texts, anew=True)[0]
 
     def widened(self, texts: Sequence[str]) -> WordCounter:
         """Return a counter with the new words of these texts, sorted, after those known."""
-        new = {token for text in texts for token in self.tokens(text)} - self.columns.keys()
-        return self._with([*self.words, *sorted(new)]) if new else self
+        return self.learned(texts, anew=False)[0]
+
+    def learned(self, texts: Sequence[str], *, anew: bool) -> tuple[WordCounter, WordSequences]:
+        """Return what `fitted`, if `anew`, or `widened` does, and the words of the texts in their order.
+
+        Examples
+        --------
+        >>> counter, sequences = WordCounter().learned(["the dog", "a dog"], anew=True)
+        >>> counter.words, sequences.words.tolist(), sequences.bounds.tolist()
+        (('a', 'dog', 'the'), [2, 1, 0, 1], [0, 2, 4])
+        """
+        known = () if anew else self.words
+        numbers: defaultdict[str, int] = defaultdict(None, {} if anew else self.columns)
+        numbers.default_factory = numbers.__len__  # a new word gets the next number
+        found = WordSequences.of(map(numbers.__getitem__, self.tokens(text)) for text in texts)
+        if anew and not numbers:
+            raise ValueError("Expected texts with words, but none holds a word. Check the text column, or the pattern.")
+        new = sorted(islice(numbers, len(known), None))
+        if not new:
+            return self, found
+        columns = np.arange(len(numbers), dtype=np.int32)
+        columns[[numbers[word] for word in new]] = np.arange(len(known), len(numbers))
+        return self._with([*known, *new]), WordSequences(columns[found.words], found.bounds)
 
     def _with(self, words: Sequence[str]) -> WordCounter:
         counter = copy(self)
@@ -169,9 +192,9 @@ class WordCounter:
         vars(counter).pop("columns", None)
         return counter
 
-    def count(self, texts: Sequence[str]) -> csr_array:
-        """Count known words: shape (n_texts, n_words), int64."""
-        return counted_matrix(self.rows(texts), len(self.words), np.int64)
+    def count(self, texts: Sequence[str], sequences: WordSequences | None = None) -> csr_array:
+        """Count known words: shape (n_texts, n_words), int64; `sequences`, if known, spare reading the texts."""
+        return (self.sequences(texts) if sequences is None else sequences).counts(len(self.words))
 
     def rows(self, texts: Sequence[str]) -> list[CountedRow]:
         """Count the known words of each text: ascending columns and their counts."""
@@ -183,10 +206,9 @@ class WordCounter:
         ordered = sorted(counts)
         return ordered, [float(counts[word]) for word in ordered]
 
-    def sequences(self, texts: Sequence[str]) -> list[list[int]]:
-        """List the columns of each text's words in their order, −1 for an unknown one."""
-        columns = self.columns
-        return [[columns.get(token, -1) for token in self.tokens(text)] for text in texts]
+    def sequences(self, texts: Sequence[str]) -> WordSequences:
+        """Find the columns of each text's words in their order, −1 for an unknown one."""
+        return _sequences(self.tokens, self.columns, texts)
 
     def spans(self, text: str) -> list[tuple[int, int, str]]:
         """Find the places of known words in a text; none if lower case changes its length."""
@@ -286,11 +308,16 @@ class SklearnCounter:
         idf = getattr(fitted, "idf_", None) if self.parameters.get("use_idf") else None
         return SklearnCounter(self.kind, self.parameters, fitted.get_feature_names_out().tolist(), idf)
 
+    def learned(self, texts: Sequence[str], *, anew: bool) -> tuple[SklearnCounter, WordSequences | None]:
+        """Return what `fitted`, if `anew`, or `widened` does, and the words of the texts in their order, if any."""
+        counter = self.fitted(texts) if anew else self.widened(texts)
+        return counter, counter.sequences(texts)
+
     def widened(self, texts: Sequence[str]) -> SklearnCounter:  # noqa: ARG002 - frequencies of the first texts decide
         """Return itself: which terms are kept was decided on the texts of ``fit``."""
         return self
 
-    def count(self, texts: Sequence[str]) -> csr_array:
+    def count(self, texts: Sequence[str], sequences: WordSequences | None = None) -> csr_array:  # noqa: ARG002
         """Count, or weigh, known terms: shape (n_texts, n_words)."""
         from scipy.sparse import csr_array
 
@@ -305,15 +332,14 @@ class SklearnCounter:
         words, weights = counts.indices.tolist(), counts.data.astype(float).tolist()
         return [(words[start:stop], weights[start:stop]) for start, stop in spans]
 
-    def sequences(self, texts: Sequence[str]) -> list[list[int]] | None:
-        """List the columns of each text's words in their order, −1 for an unknown one; None if terms are no words."""
+    def sequences(self, texts: Sequence[str]) -> WordSequences | None:
+        """Find the columns of each text's words in their order, −1 for an unknown one; None if terms are no words."""
         if self.parameters.get("analyzer", "word") != "word" or tuple(self.parameters.get("ngram_range", (1, 1))) != (
             1,
             1,
         ):
             return None
-        words_of, columns = self._vectorizer.build_analyzer(), self._vectorizer.vocabulary_
-        return [[columns.get(word, -1) for word in words_of(text)] for text in texts]
+        return _sequences(self._vectorizer.build_analyzer(), self._vectorizer.vocabulary_, texts)
 
     def spans(self, text: str) -> list[tuple[int, int, str]]:  # noqa: ARG002 - terms may be no parts of the text
         """Return nothing: a term need not be part of the text."""
@@ -322,6 +348,10 @@ class SklearnCounter:
     def settings(self) -> dict[str, Any]:
         """Describe the counter, its terms aside."""
         return {"kind": self.kind, "parameters": self.parameters, "idf": self.idf}
+
+
+def _sequences(words_of: Callable[[str], list[str]], columns: Mapping[str, int], texts: Sequence[str]) -> WordSequences:
+    return WordSequences.of(map(columns.get, words := words_of(text), repeat(-1, len(words))) for text in texts)
 
 
 def counted_matrix(rows: Sequence[CountedRow], n_words: int, kind: type[np.generic]) -> csr_array:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from array import array
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,16 +11,91 @@ import numpy as np
 from treewass.votes.channels import TermRows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
+    from scipy.sparse import csr_array
 
     from treewass.model.vectorizers import TextCounter
 
-__all__ = ["count_terms", "term_names"]
+__all__ = ["WordSequences", "count_terms", "term_names"]
 
 _BLOCK = 1 << 14  # texts counted together
 _LARGEST = 2**62  # of a number that holds a text and a term
+
+
+@dataclass(frozen=True, slots=True)
+class WordSequences:
+    """The words of texts in their order, so that one reading of the texts serves all that counts them.
+
+    `words` holds the columns of the words, int32, one text after the other, −1 for an unknown one; `bounds`, int64,
+    where each text begins, and where the last one ends.
+
+    Examples
+    --------
+    >>> sequences = WordSequences.of([[1, 2, 1, 2], [2, -1, 0]])
+    >>> sequences.counts(3).toarray()
+    array([[0, 2, 2],
+           [1, 0, 1]])
+    >>> sequences.terms(3).indices.tolist(), sequences.terms(3).data.tolist()
+    ([1, 2, 8, 10, 0, 2], [2.0, 2.0, 2.0, 1.0, 1.0, 1.0])
+    """
+
+    words: NDArray[np.int32]
+    bounds: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, texts: Iterable[Iterable[int]]) -> WordSequences:
+        """Put the words of texts one after the other."""
+        words, bounds = array("i"), array("q", [0])
+        for text in texts:
+            words.extend(text)
+            bounds.append(len(words))
+        return cls(np.frombuffer(words, dtype=np.int32), np.frombuffer(bounds, dtype=np.int64))
+
+    def counts(self, n_words: int) -> csr_array:
+        """Count words: shape (n_texts, n_words), int64."""
+        from scipy.sparse import csr_array
+
+        bounds, words, counts = _joined(self._counted(n_words, with_pairs=False), np.int32)
+        index_kind = np.int32 if words.size < 2**31 else np.int64
+        return csr_array((counts, words, bounds.astype(index_kind)), shape=(self.bounds.size - 1, n_words))
+
+    def terms(self, n_words: int) -> TermRows:
+        """Count the first `n_words` words, and pairs of them that follow each other, numbered as in `count_terms`."""
+        bounds, terms, counts = _joined(self._counted(n_words, with_pairs=True), np.int64)
+        return TermRows(bounds, terms, counts.astype(np.float64))
+
+    def _counted(
+        self, n_words: int, *, with_pairs: bool
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
+        """Count some texts at a time: how many terms each has, the terms, ascending in each text, and their counts."""
+        n_terms = max(n_words * (n_words + 1) if with_pairs else n_words, 1)
+        texts_at_once = min(_BLOCK, _LARGEST // (n_terms + 1))
+        for start in range(0, self.bounds.size - 1, texts_at_once):
+            bounds = self.bounds[start : start + texts_at_once + 1]
+            texts = np.repeat(np.arange(bounds.size - 1), np.diff(bounds))
+            words = self.words[bounds[0] : bounds[-1]].astype(np.int64)
+            known = (words >= 0) & (words < n_words)
+            keys = [texts[known] * n_terms + words[known]]
+            if with_pairs:
+                follows = np.flatnonzero((texts[1:] == texts[:-1]) & known[1:] & known[:-1])
+                keys.append(texts[follows] * n_terms + n_words * (words[follows] + 1) + words[follows + 1])
+            found, counts = np.unique(np.concatenate(keys), return_counts=True)
+            rows, terms = np.divmod(found, n_terms)
+            yield np.bincount(rows, minlength=bounds.size - 1), terms, counts
+
+
+def _joined(
+    blocks: Iterable[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]], kind: type[np.signedinteger]
+) -> tuple[NDArray[np.int64], NDArray[np.signedinteger], NDArray[np.int64]]:
+    """Put the counts of blocks of texts one after the other: bounds of texts, terms and counts."""
+    sizes, terms, counts = [np.zeros(1, dtype=np.int64)], [np.zeros(0, dtype=kind)], [np.zeros(0, dtype=np.int64)]
+    for block in blocks:
+        sizes.append(block[0])
+        terms.append(block[1].astype(kind))
+        counts.append(block[2])
+    return np.cumsum(np.concatenate(sizes)), np.concatenate(terms), np.concatenate(counts)
 
 
 def count_terms(counter: TextCounter, texts: Sequence[str], n_words: int) -> TermRows:
@@ -35,39 +112,7 @@ def count_terms(counter: TextCounter, texts: Sequence[str], n_words: int) -> Ter
     (['hot', 'dog', 'hot dog', 'dog hot', 'cat', 'dog'], [2.0, 2.0, 2.0, 1.0, 1.0, 1.0])
     """
     sequences = counter.sequences(texts)
-    if sequences is None:
-        return TermRows.of(counter.rows(texts))
-    texts_at_once = min(_BLOCK, _LARGEST // (n_words * (n_words + 1) + 1))
-    blocks = [
-        _counted(sequences[start : start + texts_at_once], n_words) for start in range(0, len(sequences), texts_at_once)
-    ]
-    sizes = [np.zeros(1, dtype=np.int64), *(sizes for sizes, _, _ in blocks)]
-    nothing = np.zeros(0, dtype=np.int64)
-    return TermRows(
-        np.cumsum(np.concatenate(sizes)),
-        np.concatenate([nothing, *(terms for _, terms, _ in blocks)]),
-        np.concatenate([nothing, *(counts for _, _, counts in blocks)]).astype(np.float64),
-    )
-
-
-def _counted(
-    sequences: Sequence[Sequence[int]], n_words: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Count words, given in their order, where unknown ones are −1, and pairs.
-
-    Returns how many terms each text has, the terms, ascending in each text, and their counts.
-    """
-    lengths = np.array([len(sequence) for sequence in sequences], dtype=np.int64)
-    words = np.fromiter((word for sequence in sequences for word in sequence), np.int64, lengths.sum())
-    texts = np.repeat(np.arange(lengths.size), lengths)
-    words[words >= n_words] = -1
-    follows = np.flatnonzero((texts[1:] == texts[:-1]) & (words[1:] >= 0) & (words[:-1] >= 0))
-    single, n_terms = np.flatnonzero(words >= 0), n_words * (n_words + 1)
-    pairs = n_words * (words[follows] + 1) + words[follows + 1]
-    keys = np.concatenate([texts[single] * n_terms + words[single], texts[follows] * n_terms + pairs])
-    found, counts = np.unique(keys, return_counts=True)
-    texts, terms = np.divmod(found, max(n_terms, 1))
-    return np.bincount(texts, minlength=lengths.size), terms, counts
+    return TermRows.of(counter.rows(texts)) if sequences is None else sequences.terms(n_words)
 
 
 def term_names(terms: NDArray[np.integer], words: Sequence[str]) -> list[str]:
