@@ -36,6 +36,8 @@ def test_a_column_is_a_list_of_values(values, data):
         for name, compare in COMPARISONS.items():
             expected = [name == "!=" if value is None else compare(value, wanted) for value in values]
             assert column.matches(name, wanted).tolist() == expected
+        several = [wanted, data.draw(st.sampled_from(values))]
+        assert column.matches("in", several).tolist() == [value in several for value in values]
     assert column.matches("==", None).tolist() == [value is None for value in values]
 
 
@@ -98,6 +100,11 @@ def test_documents_have_keys_and_columns(model, tmp_path):
         ({"label": "cat", "year": (">", 2002)}, [3, 4]),
         ({"year": (">=", 2013), "odd": ("!=", 2)}, [13, 16]),
         ({"year": [(">", 2002), ("<=", 2005), ("!=", 2004)]}, [3, 5]),
+        ({"year": [2003, 2005, 1]}, [3, 5]),
+        ({"year": ["<", 2002]}, [0, 1]),
+        ({"year": []}, []),
+        ({"place": ["Ghent", "Rome"]}, [17]),
+        ({"id": [3, 4], "year": ("<", 10**400)}, [3, 4]),
         ({"place": "Ghent"}, [17]),
         ({"place": "Rome"}, []),
         ({}, list(range(18))),
@@ -112,11 +119,14 @@ def test_filters(model, where, expected):
 @pytest.mark.parametrize(
     ("where", "message"),
     [
-        ({"town": "Ghent"}, "a column among label, year, odd, place, got 'town'"),
+        ({"town": "Ghent"}, "a column among id, label, year, odd, place, got 'town'"),
         ({"year": "2001"}, r"filter on 'year' cannot be used\. Expected a value such as 2020, got '2001'"),
-        ({"year": ("~", 1)}, "an operator among"),
-        ({"year": [(">", 1), ("~", 1)]}, "an operator among"),
-        ({"year": ("<", None)}, "a value to compare with <"),
+        ({"year": ("~", 1)}, r"Expected a value, a list of values, \(== or != or"),
+        ({"year": [(">", 1), ("~", 1)]}, r"Expected a value, a list of values, \(== or"),
+        ({"year": [2001, (">", 1)]}, r"Expected a value, a list of values, \(== or"),
+        ({"year": ("<", None)}, "Expected a value for year <, got None"),
+        ({"year": ("==", [2001])}, "Expected one value for year ==, got 1 in a list"),
+        ({"year": ["2001", 2002]}, "Expected a value such as 2020, got '2001'"),
     ],
 )
 def test_filters_that_cannot_be_used(model, where, message):

@@ -85,11 +85,12 @@ def test_results_are_filtered_and_paged(client, path):
     assert [ask(k=4)["more"], ask(k=99)["more"]] == [True, False]
     dogs = ask(where={"label": "dog"})["hits"]
     assert [hit["id"] for hit in dogs] == [hit["id"] for hit in every if hit["label"] == "dog"]
+    assert ask(where={"label": ["dog", "fox"]})["hits"] == dogs
     others = ask(where={"label": ["!=", "dog"]}, k=15)["hits"]
     assert {hit["label"] for hit in others} == {"cat", "car"}
     cats = ask(where={"label": [["!=", "dog"], [">", "car"]]}, k=15)["hits"]
     assert {hit["label"] for hit in cats} == {"cat"}
-    for where in ({"size": 3}, {"label": 3}, {"label": ["~", "dog"]}, {"label": ["dog"]}):
+    for where in ({"size": 3}, {"label": 3}, {"label": ["~", "dog"]}, {"label": ["dog", 3]}):
         assert post(client, path, 422, texts=["a cat"], where=where)["detail"].startswith("where: ")
 
 

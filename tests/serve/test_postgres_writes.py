@@ -1,6 +1,9 @@
 """Services that share their writes in PostgreSQL, each with a copy of the model."""
 
+import os
 import shutil
+import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -11,9 +14,11 @@ import pytest
 
 from tests.serve.conftest import running
 from treewass import DocumentModel
+from treewass.serve import backup_model, fold_writes, publish_model
 from treewass.serve.applied_writes import KeyUsedError, NewDocument, UnknownDocumentError
 from treewass.serve.live_model import LiveModel
 from treewass.serve.writes import DamagedWritesError
+from treewass.stores import PostgresIndex, postgres_tables
 from treewass_bench.postgres_server import PostgresServer
 
 SECONDS = 60.0  # within which others see a write; a busy machine takes its time
@@ -62,12 +67,11 @@ def test_services_see_each_others_writes(copies, dsn):
         with pytest.raises(UnknownDocumentError):
             second.remove([2])
         assert first.n_pending == 3
-        assert first.pending_bytes > 0
     with LiveModel(copies[2], dsn) as late:  # catches up with all of it
         assert late.current().index.ids.tolist() == [0, 1, 3]
         assert late.add(new("a white cat"))[0] == [4]
         assert late.add(new("a grey cat"), key="k") == ([2], True)
-    assert not list(copies[0].glob("writes*"))
+    assert not list(copies[0].glob("writes.sqlite*"))
 
 
 @pytest.mark.slow
@@ -90,6 +94,154 @@ def test_another_model_and_damage_are_refused(copies, dsn, tmp_path):
         LiveModel(copies[1], dsn)
     with pytest.raises(OSError, match="PostgreSQL does not answer"):
         LiveModel(copies[1], f"postgresql:///x?host={tmp_path}")
+
+
+@pytest.mark.slow
+def test_each_service_folds_into_its_own_folder_and_a_backup_has_all(copies, dsn, tmp_path):
+    with LiveModel(copies[0], dsn) as first, LiveModel(copies[1], dsn) as second:
+        assert first.add(new("a grey cat"), key="k") == ([2], False)
+        wait_for(second, 2)
+        assert second.fold() == 1
+        assert (first.n_pending, second.n_pending) == (1, 0)
+        assert second.add(new("a black cat"))[0] == [3]
+        wait_for(first, 3)
+        assert first.fold() == 2
+        assert first.add(new("a white cat"))[0] == [4]
+        wait_for(second, 4)
+    for folder, there in ((copies[0], [0, 1, 2, 3]), (copies[1], [0, 1, 2]), (copies[2], [0, 1])):
+        assert DocumentModel.load(folder).index_.ids.tolist() == there
+        with LiveModel(folder, dsn) as again:  # goes on behind what its folder holds
+            assert again.current().index.ids.tolist() == [0, 1, 2, 3, 4]
+            assert again.add(new("a grey cat"), key="k") == ([2], True)
+    for refused in (LiveModel, fold_writes, lambda folder: backup_model(folder, tmp_path / "backup")):
+        with pytest.raises(ValueError, match="are in a database, with which it was served: name it with --store"):
+            refused(copies[1])
+    assert backup_model(copies[2], tmp_path / "backup", dsn) == 5
+    with LiveModel(tmp_path / "backup") as backup:  # a model of its own
+        assert backup.add(new("a brown cat"))[0] == [5]
+
+
+@pytest.mark.slow
+def test_a_database_forgets_what_was_folded(copies, dsn):
+    import psycopg
+
+    with LiveModel(copies[0], dsn) as running_on, LiveModel(copies[1], dsn) as other:
+        running_on.add(new("a grey cat"), key="k")
+        wait_for(other, 2)
+        assert fold_writes(copies[0], dsn) == 1
+        assert other.add(new("a black cat"))[0] == [3]  # services that run go on
+        assert other.add(new("a grey cat"), key="k") == ([2], True)
+        wait_for(running_on, 3)
+        assert running_on.n_pending == 1
+    with psycopg.connect(dsn) as connection:
+        assert not connection.execute(
+            "SELECT FROM treewass_writes WHERE position('grey'::bytea IN record) > 0"
+        ).fetchall()
+    with pytest.raises(ValueError, match="Copy that model here"):
+        LiveModel(copies[2], dsn)
+    shutil.rmtree(copies[2])
+    shutil.copytree(copies[0], copies[2])
+    with LiveModel(copies[2], dsn) as late:
+        assert late.current().index.ids.tolist() == [0, 1, 2, 3]
+
+
+def classes(live):
+    return list(live.current().classes)
+
+
+@pytest.mark.slow
+def test_services_switch_to_a_published_model(copies, dsn, tmp_path):
+    other = DocumentModel(n_neighbors=1, metric="bow").fit(["a fox", "a dog"], ["fox", "dog"])
+    other.save(tmp_path / "other")
+    with LiveModel(copies[0], dsn) as first, LiveModel(copies[1], dsn) as second:
+        first.add(new("a grey cat"))
+        wait_for(second, 2)
+        shutil.rmtree(copies[0])
+        shutil.copytree(tmp_path / "other", copies[0])
+        with pytest.raises(ValueError, match="run treewass publish"):
+            first.follow()
+        first.follow()  # refused once
+        assert first.add(new("a black cat"))[0] == [3]  # as before, until it is published
+        assert publish_model(copies[0], dsn) == 2
+        assert publish_model(copies[0], dsn) == 0
+        end = time.monotonic() + SECONDS
+        while classes(first) != ["dog", "fox"]:  # told by the database
+            assert time.monotonic() < end
+            time.sleep(0.005)
+        assert classes(second) == ["cat", "dog"]  # has no copy of it
+        with pytest.raises(OSError, match="Copy that model here"):
+            second.add(new("a black cat"))
+        shutil.rmtree(copies[1])
+        shutil.copytree(tmp_path / "other", copies[1])
+        second.follow()
+        assert classes(second) == ["dog", "fox"]
+        assert second.add([NewDocument("a red fox", "fox")])[0] == [2]
+        wait_for(first, 2)
+    (kept,) = copies[0].glob("replaced-writes-*.jsonl")
+    assert "a grey cat" in kept.read_text()
+
+
+@pytest.mark.slow
+def test_writes_in_the_folder_are_not_left_behind(copies, dsn):
+    with LiveModel(copies[0]) as live:
+        live.add(new("a grey cat"))
+    with pytest.raises(ValueError, match=r"holds 1 writes, which the database would not have\. Run treewass fold"):
+        LiveModel(copies[0], dsn)
+    fold_writes(copies[0])
+    with LiveModel(copies[0], dsn) as live:
+        assert 2 in live.current().index
+
+
+def signal_all(server, number):
+    """Send a signal to all processes of a server."""
+    parent = server._process.pid
+    children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+    for process in (parent, *map(int, children)):
+        os.kill(process, number)
+
+
+@pytest.mark.slow
+def test_reads_go_on_while_the_database_says_nothing(copies, monkeypatch):
+    """A server that is stopped accepts connections and never answers, as does a machine behind a broken network."""
+    monkeypatch.setattr("treewass.serve.postgres_writes._STATEMENT_SECONDS", 3.0)
+    monkeypatch.setitem(postgres_tables._PATIENCE, "connect_timeout", 2)
+    server, problems = PostgresServer(), []
+    with LiveModel(copies[0], server.dsn) as live, LiveModel(copies[1], server.dsn) as other:
+        live.add(new("a grey cat"))
+        wait_for(other, 2)
+        signal_all(server, signal.SIGSTOP)
+
+        def write():
+            try:
+                live.add(new("a black cat"), key="k")
+            except OSError as error:
+                problems.append(error)
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        assert 2 in live.current().index
+        assert 2 in other.current().index
+        assert writer.is_alive()  # it waits, and whoever reads does not
+        writer.join()
+        assert len(problems) == 1
+        with pytest.raises(OSError, match="PostgreSQL does not answer"):
+            LiveModel(copies[2], server.dsn)
+        with pytest.raises(OSError, match="PostgreSQL does not answer"):
+            live.follow()
+        signal_all(server, signal.SIGCONT)
+        assert live.add(new("a black cat"), key="k")[0] == [3]
+        wait_for(other, 3)
+    server.stop()
+
+
+def test_a_server_that_never_answers_is_given_up(copies, monkeypatch):
+    monkeypatch.setitem(postgres_tables._PATIENCE, "connect_timeout", 2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        dsn = f"postgresql://127.0.0.1:{silent.getsockname()[1]}/news"
+        with pytest.raises(OSError, match="PostgreSQL does not answer: connection timeout expired"):
+            LiveModel(copies[0], dsn)
+        with pytest.raises(OSError, match="PostgreSQL does not answer: connection timeout expired"):
+            PostgresIndex(dsn, DocumentModel.load(copies[0]).metric_.for_float32())
 
 
 def write_for(live, name, stop, acknowledged, uncertain):

@@ -15,7 +15,7 @@ from treewass.cli.demo import demo_command
 from treewass.cli.explain import explain_command
 from treewass.cli.export import export_command
 from treewass.cli.fit import fit_command
-from treewass.cli.fold import backup_command, fold_command
+from treewass.cli.fold import backup_command, fold_command, publish_command
 from treewass.cli.predict import predict_command
 from treewass.cli.report import report_command
 from treewass.cli.search import search_command, similar_command
@@ -66,6 +66,7 @@ for name, command in (
     ("serve", serve_command),
     ("fold", fold_command),
     ("backup", backup_command),
+    ("publish", publish_command),
     ("export", export_command),
     ("shard", shard_command),
 ):

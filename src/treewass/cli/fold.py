@@ -1,4 +1,4 @@
-"""``treewass fold`` and ``treewass backup``: what a service has written, while it runs."""
+"""``treewass fold``, ``backup`` and ``publish``: writes of a service, while it runs, and another model for it."""
 
 from __future__ import annotations
 
@@ -10,24 +10,44 @@ import typer
 from treewass.cli.shared import ModelFolder
 from treewass.compute.extras import require
 
-__all__ = ["backup_command", "fold_command"]
+__all__ = ["backup_command", "fold_command", "publish_command"]
+
+_DATABASE = "The database that has the writes, if the model is served with one."
+_Store = Annotated[str | None, typer.Option(metavar="postgresql://…", help=_DATABASE)]
 
 
-def fold_command(model: ModelFolder) -> None:
-    """Put the writes of a service into the model's own files; a service that runs goes on."""
+def fold_command(model: ModelFolder, store: _Store = None) -> None:
+    """Put the writes of a service into the model's own files; a service that runs goes on.
+
+    A database forgets these writes then. Copy the model to the other machines before their services start again.
+    """
     require("filelock", purpose="treewass fold", extra="serve")
     from treewass.serve.upkeep import fold_writes
 
-    typer.echo(f"{fold_writes(Path(model).expanduser())} writes folded into {model}.")
+    typer.echo(f"{fold_writes(Path(model).expanduser(), store)} writes folded into {model}.")
 
 
 def backup_command(
     model: ModelFolder,
     folder: Annotated[str, typer.Argument(help="Where to save it; a model in this folder is replaced.")],
+    store: _Store = None,
 ) -> None:
     """Save a model with the writes of its service, as they are at one moment, to another folder."""
     require("filelock", purpose="treewass backup", extra="serve")
     from treewass.serve.upkeep import backup_model
 
-    number = backup_model(Path(model).expanduser(), Path(folder).expanduser())
+    number = backup_model(Path(model).expanduser(), Path(folder).expanduser(), store)
     typer.echo(f"{number} documents of {model} saved to {folder}, which is a model of its own.")
+
+
+def publish_command(
+    model: ModelFolder,
+    store: Annotated[str, typer.Option(metavar="postgresql://…", help="The database of the services.")],
+) -> None:
+    """Let all services on a database take another model, which each of them has in its folder by then."""
+    require("filelock", purpose="treewass publish", extra="serve")
+    from treewass.serve.upkeep import publish_model
+
+    number = publish_model(Path(model).expanduser(), store)
+    kept = f" {number} writes to the one before are kept in its folder, in a file replaced-writes." if number else ""
+    typer.echo(f"{model} is the model of the services on this database.{kept}")

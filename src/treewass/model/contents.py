@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treewass.compute.threads import cached_property
+from treewass.documents.filters import parse_filter
 from treewass.documents.texts import Texts
 from treewass.model.kept_columns import KeptColumn
 from treewass.model.vectorizers import TextCounter, portable_parameters
@@ -246,25 +247,26 @@ class Contents:
     def matching(self, where: Mapping[str, Any] | None) -> NDArray[np.int64] | None:
         """Return the ids of the documents that a filter lets through, ascending; None for no filter at all.
 
-        A filter is a value for each of some columns, or an operator and a value: ``{"label": "sports", "year": (">",
-        2020)}``. Of a list of such pairs all must hold: ``{"year": [(">", 2020), ("<", 2024)]}``. A column that there
-        is not, or a value of another kind, is a ValueError.
+        A filter is what `parse_filter` reads, on ``id``, ``label`` and kept columns. A column that there is not, or a
+        value of another kind, is a ValueError.
         """
         if where is None:
             return None
-        if not isinstance(where, Mapping):
-            raise TypeError(f"Expected where as a dict of columns and values, got {type(where).__name__}.")
-        columns = {"label": KeptColumn(self.classes, self.documents.codes), **self.documents.columns}
-        matching = np.ones(self.documents.ids.size, dtype=bool)
-        for name, wanted in where.items():
+        kept = self.documents
+        columns = {
+            "id": KeptColumn(kept.ids, np.arange(kept.ids.size, dtype=np.int32)),
+            "label": KeptColumn(self.classes, kept.codes),
+            **kept.columns,
+        }
+        matching = np.ones(kept.ids.size, dtype=bool)
+        for name, operator, value in parse_filter(where):
             if name not in columns:
                 raise ValueError(f"Expected a column among {', '.join(columns)}, got {name!r}.")
             try:
-                for operator, value in _pairs(wanted):
-                    matching &= columns[name].matches(operator, value)
+                matching &= columns[name].matches(operator, value)
             except ValueError as error:
                 raise ValueError(f"The filter on {name!r} cannot be used. {error}") from None
-        return self.documents.ids[matching]
+        return kept.ids[matching]
 
     def id_of(self, id: int | None = None, key: str | None = None) -> int:
         """Return the id of a document that is named by its id or by its key; one that is not there is a ValueError."""
@@ -281,9 +283,3 @@ class Contents:
     def changed(self, **changes: Any) -> Contents:
         """Return the model with some parts replaced."""
         return replace(self, **changes)
-
-
-def _pairs(wanted: Any) -> list[tuple[str, Any]]:
-    """Return what is wanted of a column as operators and values, of which all must hold."""
-    several = wanted if isinstance(wanted, list) and wanted and isinstance(wanted[0], tuple | list) else [wanted]
-    return [tuple(one) if isinstance(one, tuple | list) and len(one) == 2 else ("==", one) for one in several]

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from treewass.search.held_documents import AnyIndex
     from treewass.trees.metric import TreeMetric
 
-    Where = Mapping[str, Value | tuple[str, Value]] | None
+    Where = Mapping[str, Value | list[Value] | tuple[str, Value] | list[tuple[str, Value]]] | None
 
 __all__ = ["FittedTexts"]
 
@@ -127,8 +127,9 @@ class FittedTexts(TextClassifier):
             A document of the model instead of a text. It does not find itself.
         where : mapping, optional
             Only documents with these labels and values in kept columns: ``{"label": "sports", "year": (">", 2020)}``.
-            A value is to be equal; with an operator (``==``, ``!=``, ``<``, ``<=``, ``>``, ``>=``) it is compared. Of a
-            list of operators with values all must hold: ``{"year": [(">", 2020), ("<", 2024)]}``.
+            A value is to be equal; of a list of values, one is. With an operator (``==``, ``!=``, ``<``, ``<=``,
+            ``>``, ``>=``) a value is compared; of a list of such pairs all must hold: ``{"label": ["sports", "news"],
+            "year": [(">", 2020), ("<", 2024)]}``. None means that there is no value. ``id`` may be named, too.
 
         Returns
         -------

@@ -20,7 +20,6 @@ __all__ = ["RESERVED", "KeptColumn", "Value", "check_columns"]
 
 Value = str | int | float | None
 RESERVED = ("id", "key", "label", "title", "text")  # names that a column cannot have
-_OPERATORS = ("==", "!=", "<", "<=", ">", ">=")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,31 +77,40 @@ class KeptColumn:
         after = [-1 if value is None else bisect_left(distinct, value) for value in values]
         return KeptColumn(distinct, np.concatenate([before, after]).astype(np.int32))
 
-    def matches(self, operator: str, value: Value) -> NDArray[np.bool_]:
+    def matches(self, operator: str, value: Any) -> NDArray[np.bool_]:
         """Compare every value with one, shape (n_documents,); None equals None, and is neither more nor less.
 
-        A value of another kind, and an unknown operator, are a ValueError.
+        The operator is one of a filter's: with "in", one of a list of values must be equal. A value of another kind is
+        a ValueError.
         """
-        if operator not in _OPERATORS:
-            raise ValueError(f"Expected an operator among {', '.join(_OPERATORS)}, got {operator!r}.")
-        if value is None or not len(self.distinct):
-            first, last = (-1, 0) if value is None else (0, 0)
-            if value is None and operator not in ("==", "!="):
-                raise ValueError(f"Expected a value to compare with {operator}, got None.")
-        else:
-            last_value = self.distinct[-1]
-            is_value = isinstance(value, str | int | float) and not isinstance(value, bool)
-            is_value &= not (isinstance(value, float) and math.isnan(value))  # it would be equal to all
-            if not is_value or isinstance(value, str) != isinstance(last_value, str):
-                shown = last_value.item() if isinstance(last_value, np.generic) else last_value
-                raise ValueError(f"Expected a value such as {shown!r}, got {value!r}.")
-            first, last = bisect_left(self.distinct, value), bisect_right(self.distinct, value)
         codes = self.codes
+        if operator == "in":
+            found = [code for one in value for code in range(*self._places(one))]
+            return np.isin(codes, np.array(found, dtype=codes.dtype))
+        first, last = self._places(value)
         if operator in ("==", "!="):
             return np.asarray(((codes >= first) & (codes < last)) == (operator == "=="))
         if operator in ("<", "<="):
             return (codes >= 0) & (codes < (first if operator == "<" else last))
         return codes >= (last if operator == ">" else first)
+
+    def _places(self, value: Any) -> tuple[int, int]:
+        """Find the first code of a value, or where it would be, and the one after it; that of None is -1."""
+        if value is None:
+            return -1, 0
+        if not len(self.distinct):
+            return 0, 0
+        last_value = self.distinct[-1]
+        is_value = isinstance(value, str | int | float) and not isinstance(value, bool)
+        is_value &= not (isinstance(value, float) and math.isnan(value))  # it would be equal to all
+        if not is_value or isinstance(value, str) != isinstance(last_value, str):
+            shown = last_value.item() if isinstance(last_value, np.generic) else last_value
+            raise ValueError(f"Expected a value such as {shown!r}, got {str(value)[:100]!r}.")
+        try:
+            return bisect_left(self.distinct, value), bisect_right(self.distinct, value)
+        except OverflowError:  # a whole number beyond all that a column holds
+            end = len(self.distinct) if value > 0 else 0
+            return end, end
 
 
 def _packed(values: set[Any]) -> Sequence[Any] | NDArray[Any]:

@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from treewass.model.contents import Contents
 from treewass.model.fitting import without_documents
@@ -26,13 +26,27 @@ from treewass.serve.applied_writes import (
     with_rows,
     write_keys,
 )
-from treewass.serve.served_folder import Noted, alone, keep_replaced, load_whole, noted, refuse_journals, with_note
-from treewass.serve.writes import UNWRITABLE, Head, Record, Row, Writes
+from treewass.serve.served_folder import (
+    Noted,
+    alone,
+    is_elsewhere,
+    keep_replaced,
+    load_whole,
+    note_elsewhere,
+    noted,
+    refuse_elsewhere,
+    with_note,
+)
+from treewass.serve.writes import UNWRITABLE, Head, Record, Row, Writes, writes_path
+
+if TYPE_CHECKING:
+    from treewass.serve.postgres_writes import PostgresWrites
 
 __all__ = ["LiveModel"]
 
 _LOGGER = logging.getLogger("treewass.serve")
 _MOST_KEYS = 10_000  # of writes that can be repeated safely
+_NEWS_SECONDS = 0.5  # to wait for news of a database at a time
 
 
 class LiveModel:
@@ -47,7 +61,8 @@ class LiveModel:
         The model's folder.
     store : str, optional
         A PostgreSQL database for the writes, such as ``"postgresql://host/news"``, which services on several machines
-        share, each with a copy of the model. By default they are in a file in the folder.
+        share, each with a copy of the model. By default they are in a file in the folder. A thread follows the
+        database, so that whoever reads never waits for it.
 
     Raises
     ------
@@ -68,10 +83,12 @@ class LiveModel:
     def __init__(self, folder: str | Path, store: str | None = None) -> None:
         self._folder = Path(folder)
         data_name(self._folder)  # no file is made where there is no model
-        refuse_journals(self._folder)
         self._changing = threading.RLock()
         self._writes = _open_writes(self._folder, store)
         self._head, self._last, self._seen = Head("", ""), Row(0, {}, ""), -1
+        self._refused = ""  # the name of a model in the folder that the writes do not follow
+        self._ended = threading.Event()
+        self._follower: threading.Thread | None = None
         self._keys: dict[str, tuple[str, list[int]]] = {}
         self._held: Contents
         try:
@@ -79,6 +96,10 @@ class LiveModel:
         except BaseException:
             self._writes.close()
             raise
+        if self._writes.is_shared:
+            note_elsewhere(self._folder)
+            self._follower = threading.Thread(target=self._follow_news, args=(self._writes,), daemon=True)
+            self._follower.start()
 
     def __enter__(self) -> Self:
         return self
@@ -104,6 +125,8 @@ class LiveModel:
         DamagedWritesError
             If the writes are not as they were written; so do `add`, `remove` and `fold`.
         """
+        if self._writes.is_shared:
+            return self._held
         with suppress(OSError):  # on a full disk nobody can have written
             version = self._writes.version()
             if version != self._seen:
@@ -233,7 +256,12 @@ class LiveModel:
         if not self._is_current():
             with alone(self._folder):  # a fold that is about to end has nothing new in it
                 if not self._is_current():
-                    self._load()
+                    name = data_name(self._folder)
+                    try:
+                        self._load()
+                    except ValueError:
+                        self._refused = name  # not loaded again until something changes
+                        raise
 
     def fold(self, change: Callable[[Contents], Contents] | None = None) -> int:
         """Save the model with the writes to it, where there are any, while others go on reading and writing.
@@ -266,16 +294,43 @@ class LiveModel:
             noting = with_note(change(held) if change else held, Noted(head.store, last.number))
             name = save_contents(self._folder, noting, replaces=head.base)
             new = Head(head.store, name, last.number, last.hash, head.base, keys)
-            with self._changing, self._writes.transaction():
-                self._writes.begin(new)
+            with self._changing:
+                if not self._writes.is_shared:  # a database keeps what the folders of others do not hold
+                    with self._writes.transaction():
+                        self._writes.begin(new)
                 self._head = new
             self._writes.truncate()
             return last.number - head.number
 
+    def drop_folded(self) -> None:
+        """Remove from a shared database the writes that the folder's own files hold; older copies of it are outdated.
+
+        Raises
+        ------
+        ValueError
+            If the database has another model meanwhile.
+        """
+        with self._changing, self._writes.transaction():
+            if not self._catch_up():
+                raise ValueError("Expected the writes that this model follows, but the database holds others by now.")
+            self._writes.begin(self._head)
+
     def close(self) -> None:
         """Close the file of writes; who comes to write after that gets an OSError."""
+        self._ended.set()
+        if self._follower is not None:
+            self._follower.join(_NEWS_SECONDS + 1.0)
         with self._changing:
             self._writes.close()
+
+    def _follow_news(self, writes: PostgresWrites) -> None:
+        """Follow a database as soon as it tells of news; where it does not answer, try again."""
+        while not self._ended.is_set():
+            try:
+                if writes.wait_for_news(_NEWS_SECONDS):
+                    self.follow()
+            except (OSError, ValueError):  # a service looks every second, too, and logs this
+                self._ended.wait(_NEWS_SECONDS)
 
     def _write(
         self, record: Record, key: str | None, change: Callable[[], tuple[Contents, list[int]]]
@@ -285,7 +340,7 @@ class LiveModel:
         while True:
             with self._changing:
                 with self._writes.transaction():
-                    if self._catch_up() and data_name(self._folder) == self._head.base:
+                    if self._catch_up() and (self._writes.is_shared or self._is_in_folder()):
                         if key is not None and key in self._keys:
                             earlier, ids = self._keys[key]
                             if earlier != digest:
@@ -300,23 +355,33 @@ class LiveModel:
                     self._held = held
                     self._remember([row])
                     return ids, False
-            self.follow()
+            try:
+                self.follow()
+            except ValueError as error:
+                raise OSError(errno.ESTALE, str(error).rstrip(".")) from error  # nothing is wrong with the request
 
     def _is_current(self) -> bool:
         """Apply what others have written; tell whether that is all there is to do."""
         with self._changing, self._writes.reading():
-            return self._catch_up() and data_name(self._folder) == self._head.base
+            return self._catch_up() and (self._is_in_folder() or self._is_refused())
+
+    def _is_in_folder(self) -> bool:
+        return data_name(self._folder) == self._head.base
+
+    def _is_refused(self) -> bool:
+        return self._writes.is_shared and data_name(self._folder) == self._refused
 
     def _catch_up(self) -> bool:
         """Apply the writes beyond those that are known; tell whether they follow the model that is held."""
         head = self._writes.head()
         if head is None or head.store != self._head.store or head.number > self._last.number:
             return False
-        if self._head.base not in (head.base, head.before):
+        if not self._writes.is_shared and self._head.base not in (head.base, head.before):
             return False
         rows = self._writes.since(self._last.number, self._last.hash)
         self._held = with_rows(self._held, rows)
-        self._head = head
+        if not self._writes.is_shared:
+            self._head = head
         self._remember(rows)
         return True
 
@@ -331,6 +396,12 @@ class LiveModel:
         while not is_new:
             name, held = load_whole(self._folder)
             with self._changing:
+                if self._writes.is_shared:  # others write while this reads
+                    with self._writes.reading():
+                        has_begun = self._writes.head() is not None
+                        is_new = has_begun and self._adopt(name, held, writable=False)
+                    if has_begun:
+                        continue
                 try:
                     with self._writes.transaction():
                         is_new = self._adopt(name, held, writable=True)
@@ -377,11 +448,6 @@ class LiveModel:
         rows = self._writes.since(before.number, before.chain)
         if before.base == name:
             return before, rows, with_rows(held, rows)
-        if self._writes.is_shared:
-            raise ValueError(
-                f"Expected the model that the writes in the database follow ({before.base}), but {self._folder} holds "
-                f"another one ({name}). Copy that model here, or take another database for this one."
-            )
         n_held = note.number - before.number if note.store == before.store else -1
         if 0 <= n_held <= len(rows):
             folded, rest = rows[:n_held], rows[n_held:]
@@ -390,6 +456,12 @@ class LiveModel:
             with suppress(ValueError):  # unless the model has given ids of these writes to other documents
                 head = Head(before.store, name, last.number, last.hash, None, keys)
                 return head, rest, with_rows(held, rest)
+        if self._writes.is_shared:
+            raise ValueError(
+                f"Expected the model that the writes in the database follow ({before.base}, or one that was made from "
+                f"it), but {self._folder} holds another one ({name}). Copy that model here; or run treewass publish, "
+                "which lets all services on the database take this one; or take another database."
+            )
         if rows and not writable:
             raise ValueError(
                 f"{self._writes.path} holds {len(rows)} writes to the model in {self._folder}, which has been replaced "
@@ -413,7 +485,15 @@ class LiveModel:
 def _open_writes(folder: Path, store: str | None) -> Writes:
     """Open the writes of a model, in its folder or in a database."""
     if store is None:
+        refuse_elsewhere(folder)
         return Writes(folder)
     from treewass.serve.postgres_writes import PostgresWrites
 
+    if not is_elsewhere(folder) and writes_path(folder).exists():
+        with LiveModel(folder) as own:
+            if own.n_pending:
+                raise ValueError(
+                    f"{writes_path(folder)} holds {own.n_pending} writes, which the database would not have. Run "
+                    f"treewass fold {folder} first."
+                )
     return PostgresWrites(store)

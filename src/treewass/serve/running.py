@@ -94,7 +94,6 @@ def run_service(
         Processes. They share one mapped index, and follow each other's writes.
     store : str, optional
         A PostgreSQL database that takes the writes, for services on several machines, each with a copy of the model.
-        They are not folded then.
     json_log : bool, default=False
         Whether the log is lines of JSON.
     announce : callable, optional
@@ -120,8 +119,7 @@ def run_service(
             opened.enter_context(_shared_counts())
         listener = opened.enter_context(_listen(host, port))
         opened.enter_context(_restoring_signals())
-        folds = store is None
-        opened.enter_context(_keeping(live, folds=folds))
+        opened.enter_context(_keeping(live, folds=True))
         make = partial(_worker_app, path, store, settings, json_log)
         run, stop = _prepared_server(live, make, settings, workers, listener)
         for number in _SIGNALS:
@@ -130,8 +128,7 @@ def run_service(
             name = f"[{host}]" if ":" in host else host
             announce(f"http://{name}:{listener.getsockname()[1]}")
         codes = run()
-        if folds:
-            _fold(live)
+        _fold(live)
     if _CANNOT_START in codes:
         raise OSError("A worker of the service could not start; the log says why.")
 
@@ -165,12 +162,15 @@ def _keeping(live: LiveModel, *, folds: bool) -> Iterator[None]:
     ended = threading.Event()
 
     def keep() -> None:
-        folded = time.monotonic()
+        folded, problem = time.monotonic(), ""
         while not ended.wait(_LOOK_SECONDS):
             try:
                 live.follow()
+                problem = ""
             except (ValueError, OSError) as error:
-                _LOGGER.error("the model that is served stays as it is: %s", error)
+                if str(error) != problem:
+                    _LOGGER.error("the model that is served stays as it is: %s", error)
+                problem = str(error)
             waited = time.monotonic() - folded
             if folds and live.n_pending and (live.pending_bytes > _FOLD_BYTES or waited > _FOLD_SECONDS):
                 _fold(live)
@@ -190,7 +190,7 @@ def _fold(live: LiveModel) -> None:
     try:
         _LOGGER.info("%d writes folded into the model", live.fold())
     except (ValueError, OSError) as error:
-        _LOGGER.error("%d writes stay in their file, as they could not be folded: %s", live.n_pending, error)
+        _LOGGER.error("%d writes stay where they are, as they could not be folded: %s", live.n_pending, error)
 
 
 def _prepared_server(

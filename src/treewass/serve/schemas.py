@@ -21,6 +21,7 @@ Number = Annotated[StrictInt, Field(ge=-(2**63), lt=2**63)]
 Label = Annotated[StrictStr, Field(max_length=1000)] | Number
 Text = Annotated[StrictStr, Field(max_length=MOST_CHARACTERS)]
 Value = StrictStr | Number | StrictFloat | None
+_Values = Annotated[list[Value], Field(max_length=1000)]
 Texts = Annotated[list[Text], Field(min_length=1, max_length=MOST_TEXTS)]
 
 
@@ -46,11 +47,12 @@ class _Found(_Request):
     k: Annotated[int, Field(ge=1, le=MOST_NEIGHBORS, description="Documents to find for each text.")] = 10
     offset: Annotated[int, Field(ge=0, le=_FARTHEST, description="Documents to pass over: for further results.")] = 0
     where: Annotated[
-        dict[str, Value | list[Value] | list[list[Value]]] | None,
+        dict[str, Value | _Values | Annotated[list[_Values], Field(max_length=20)]] | None,
         Field(
-            description="Only documents with these values of `label` and of kept columns; a list of an operator "
-            '(==, !=, <, <=, >, >=) and a value compares, and of several such lists all must hold: {"label": "sports", '
-            '"year": [[">", 2020], ["<", 2024]]}.'
+            max_length=50,
+            description="Only documents with these values of `label`, `id` and kept columns; of a list of values one "
+            "is enough. A list of an operator (==, !=, <, <=, >, >=) and a value compares, and of several such lists "
+            'all must hold: {"label": ["sports", "news"], "year": [[">", 2020], ["<", 2024]]}.',
         ),
     ] = None
     highlight: Annotated[

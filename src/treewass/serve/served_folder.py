@@ -17,10 +17,22 @@ from treewass.model.model_folder import data_name, load_contents
 from treewass.serve.writes import Row
 from treewass.storage.folders import replacing
 
-__all__ = ["Noted", "alone", "keep_replaced", "load_whole", "noted", "refuse_journals", "with_note", "without_note"]
+__all__ = [
+    "Noted",
+    "alone",
+    "is_elsewhere",
+    "keep_replaced",
+    "load_whole",
+    "note_elsewhere",
+    "noted",
+    "refuse_elsewhere",
+    "with_note",
+    "without_note",
+]
 
 _LOGGER = logging.getLogger("treewass.serve")
 _NOTE = "writes"  # where a model notes which writes it holds
+_ELSEWHERE = "writes.elsewhere"  # the file that says that the writes are in a database
 
 
 class Noted(NamedTuple):
@@ -80,10 +92,21 @@ def keep_replaced(folder: Path, rows: Sequence[Row]) -> None:
     )
 
 
-def refuse_journals(folder: Path) -> None:
-    """Refuse writes of an unreleased version, which nothing reads any more."""
-    for path in sorted(folder.glob("journal-*.log")):
+def is_elsewhere(folder: Path) -> bool:
+    """Tell whether the writes to a model are in a database."""
+    return (folder / _ELSEWHERE).exists()
+
+
+def note_elsewhere(folder: Path) -> None:
+    """Note that the writes to a model are in a database, so that nobody takes its folder for all there is."""
+    with suppress(OSError):  # a folder that can only be read
+        (folder / _ELSEWHERE).touch()
+
+
+def refuse_elsewhere(folder: Path) -> None:
+    """Refuse a model whose writes are in a database that was not named."""
+    if is_elsewhere(folder):
         raise ValueError(
-            f"{path} holds writes as an earlier version kept them. Start and stop a service of that version once, "
-            "which puts them into the model; to give them up, move the file away."
+            f"The writes to the model in {folder} are in a database, with which it was served: name it with --store. "
+            f"To go on without them, remove {folder / _ELSEWHERE}."
         )

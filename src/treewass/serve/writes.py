@@ -186,8 +186,16 @@ class Writes:
 
     def since(self, number: int, chain: str) -> list[Row]:
         """Read the writes after the one of a number, whose hash is `chain`."""
+        rows: list[Row] = []
+        while found := self._since(number, chain):
+            number, chain = found[-1].number, found[-1].hash
+            rows += found
+        return rows
+
+    def _since(self, number: int, chain: str) -> list[Row]:
+        """Read the next of them."""
         rows = []
-        select = "SELECT number, record, hash FROM writes WHERE number > ? ORDER BY number"
+        select = "SELECT number, record, hash FROM writes WHERE number > ? ORDER BY number LIMIT 1000"
         for found, content, written in self._execute(select, (number,)):
             if found != number + 1:
                 raise self._damaged(f"write {number + 1} is missing and others follow it")

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from datetime import date, datetime
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from treewass.documents.filters import Condition, parse_filter
+from treewass.stores.postgres_tables import database_name
 
 if TYPE_CHECKING:
     from psycopg.sql import Composable
 
 __all__ = ["check_value", "compile_filter"]
 
-_OPERATORS = {"==": "=", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
+# As in Python: a missing value is different from every other, and texts are in the order of their characters.
+_FORMS = {"==": "{column} = {value}", "!=": "{column} IS DISTINCT FROM {value}", "in": "{column} = ANY({value})"}
 
 
 def compile_filter(
@@ -23,8 +30,7 @@ def compile_filter(
     Parameters
     ----------
     where : mapping or None
-        A value, a list of values, a pair of operator and value, or a list of such pairs, of which all must hold, for
-        each column named. None means no value.
+        What `parse_filter` reads.
     columns : mapping of str to type
         The columns there are.
 
@@ -32,58 +38,63 @@ def compile_filter(
     --------
     >>> conditions, values = compile_filter({"year": [(">", 1990), ("<", 2000)]}, {"year": int})
     >>> [condition.as_string() for condition in conditions], values
-    (['"year" > %(where0)s', '"year" < %(where1)s'], {'where0': 1990, 'where1': 2000})
+    (['"year" > %(where0)s', '"year" < %(where1)s'], {'where0': Decimal('1990'), 'where1': Decimal('2000')})
     """
-    from psycopg.sql import SQL, Identifier
-
-    if where is not None and not isinstance(where, Mapping):
-        raise TypeError(f"Expected where as a mapping of columns to values, got {type(where).__name__}.")
     conditions: list[Composable] = []
     values: dict[str, Any] = {}
-    pairs = [(column, one) for column, wanted in (where or {}).items() for one in _several(wanted)]
-    for number, (column, wanted) in enumerate(pairs):
-        if column not in columns:
-            raise ValueError(f"Expected where to name columns of the table ({', '.join(columns)}), got {column!r}.")
-        name, operator = f"where{number}", "=="
-        if isinstance(wanted, tuple):
-            operator, wanted = _pair(column, wanted)
-        if wanted is None:
-            form = _null_form(column, operator)
-        elif isinstance(wanted, list):
-            form = "{} = ANY(%({})s)"
-            wanted = [check_value(column, columns[column], value) for value in wanted]
-            if operator != "==":
-                raise ValueError(f"Expected one value for {column} {operator}, got a list.")
-        else:
-            form, wanted = "{} OPERATOR %({})s", check_value(column, columns[column], wanted)
-        conditions.append(SQL(form.replace("OPERATOR", _OPERATORS[operator])).format(Identifier(column), SQL(name)))
-        if wanted is not None:
-            values[name] = wanted
+    for number, condition in enumerate(parse_filter(where)):
+        if condition.column not in columns:
+            raise ValueError(
+                f"Expected where to name columns of the table ({', '.join(columns)}), got {condition.column!r}."
+            )
+        name = f"where{number}"
+        form, value = _compiled(condition, columns[condition.column])
+        conditions.append(_filled(form, condition.column, name))
+        if value is not None:
+            values[name] = value
     return conditions, values
 
 
-def _several(wanted: Any) -> list[Any]:
-    return wanted if isinstance(wanted, list) and wanted and isinstance(wanted[0], tuple) else [wanted]
+def _compiled(condition: Condition, kind: type) -> tuple[str, Any]:
+    """Return the form of a condition and the value in it, None if there is none."""
+    column, operator, value = condition
+    if operator == "in":
+        listed = [_comparable(column, kind, one) for one in value if one is not None]
+        return _FORMS["in"] if len(listed) == len(value) else f"({_FORMS['in']} OR {{column}} IS NULL)", listed
+    if value is None:
+        return "{column} IS NULL" if operator == "==" else "{column} IS NOT NULL", None
+    order = ' COLLATE "C"' if kind is str else ""
+    form = _FORMS.get(operator, f"{{column}}{order} {operator} {{value}}")
+    return form, _comparable(column, kind, value)
 
 
-def _pair(column: str, wanted: tuple[Any, ...]) -> tuple[str, Any]:
-    if len(wanted) != 2 or wanted[0] not in _OPERATORS:
-        raise ValueError(
-            f"Expected ({' or '.join(_OPERATORS)}, value) for {column}, got {wanted!r}. Several values are a list."
-        )
-    return wanted[0], wanted[1]
+def _filled(form: str, column: str, name: str) -> Composable:
+    from psycopg.sql import SQL, Identifier, Placeholder
+
+    return SQL(form).format(column=Identifier(database_name(column)), value=Placeholder(name))
 
 
-def _null_form(column: str, operator: str) -> str:
-    if operator not in ("==", "!="):
-        raise ValueError(f"Expected a value for {column} {operator}, got None.")
-    return "{} IS NULL" if operator == "==" else "{} IS NOT NULL"
+def _comparable(column: str, kind: type, value: Any) -> Any:
+    """Return what a column is compared with: a number with any number, others with their kind."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    if kind in (int, float) and isinstance(plain, int | float) and not isinstance(plain, bool):
+        if isinstance(plain, float) and math.isnan(plain):
+            raise ValueError(f"Expected {kind.__name__} values in column {column}, got nan.")
+        return Decimal(plain) if kind is int else _nearest_float(plain)
+    return check_value(column, kind, plain)
+
+
+def _nearest_float(value: float) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # a whole number beyond all that a column holds
+        return math.inf if value > 0 else -math.inf
 
 
 def check_value(column: str, kind: type, value: Any) -> Any:
     """Return a value of a column as plain Python; refuse one of another kind."""
     plain = value.item() if isinstance(value, np.generic) else value
     fits = isinstance(plain, (int, float) if kind is float else kind) and isinstance(plain, bool) == (kind is bool)
-    if not fits:
+    if not fits or (kind is date and isinstance(plain, datetime)):
         raise ValueError(f"Expected {kind.__name__} values in column {column}, got {plain!r}.")
     return plain

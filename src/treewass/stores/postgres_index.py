@@ -11,7 +11,7 @@ from treewass.documents.arguments import check_integer
 from treewass.documents.histograms import check_counts, first_few, warn_about_empty_rows
 from treewass.search.snapshot import as_ids
 from treewass.stores.postgres_filters import check_value, compile_filter
-from treewass.stores.postgres_tables import KINDS
+from treewass.stores.postgres_tables import KINDS, database_name
 from treewass.stores.postgres_vectors import binary_vectors, text_vectors
 from treewass.stores.postgres_versions import VersionedTable
 from treewass.trees.embedding import embed_units, refuse_unknown, unknown_rows
@@ -133,7 +133,7 @@ class PostgresIndex(VersionedTable):
         unknown = unknown_rows(self.metric, counts)
         known = ~np.isin(np.arange(counts.shape[0]), unknown)
         added = self._new_ids(given, counts.shape[0])  # in a transaction of its own: others need not wait for the rest
-        names = ["id", "known", "nonzeros", "vector", *filled]
+        names = ["id", "known", "nonzeros", "vector", *map(database_name, filled)]
         kinds = ["int8", "bool", "int4", "bytea", *(KINDS[self.columns[name]] for name in filled)]
         copying = SQL("COPY {} ({}) FROM STDIN (FORMAT BINARY)").format(
             Identifier(self._version.table), SQL(", ").join(map(Identifier, names))
@@ -189,7 +189,7 @@ class PostgresIndex(VersionedTable):
         wanted = as_ids(ids)
         names = ["id", *self.columns]
         chosen = SQL("SELECT {} FROM {} WHERE id = ANY(%(ids)s)").format(
-            SQL(", ").join(map(Identifier, names)), Identifier(self._version.table)
+            SQL(", ").join(Identifier(database_name(name)) for name in names), Identifier(self._version.table)
         )
         with self.transaction() as connection:
             rows = connection.execute(chosen, {"ids": wanted.tolist()}).fetchall()
@@ -215,10 +215,10 @@ class PostgresIndex(VersionedTable):
         k : int, default=10
             Neighbours per query, at least 1.
         where : mapping, optional
-            Which documents may be found: for each column named a value, a list of values, or a pair of an operator
-            (``==``, ``!=``, ``<``, ``<=``, ``>``, ``>=``) and a value, such as
+            Which documents may be found, as in `DocumentModel.similar`: for each column named a value, a list of
+            values, or a pair of an operator (``==``, ``!=``, ``<``, ``<=``, ``>``, ``>=``) and a value, such as
             ``{"label": "sports", "year": (">", 1990)}``. Of a list of pairs all must hold. None means that there is no
-            value. ``id`` may be named too.
+            value. ``id`` may be named, too.
         approximate : bool, default=False
             Walk the graph of `build_graph` instead of comparing with every document: faster, and some neighbours may be
             missed. Documents of more than 1000 non-zeros, which no graph holds, are always compared. PostgreSQL reads

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -22,7 +23,10 @@ __all__ = [
     "KINDS",
     "OWN_COLUMNS",
     "TableVersion",
+    "connect",
+    "database_name",
     "make_version",
+    "patient_dsn",
     "postgres_errors",
     "prepare_schema",
     "table_versions",
@@ -32,8 +36,13 @@ KINDS: Mapping[type, str] = {
     str: "text", int: "int8", float: "float8", bool: "bool", datetime: "timestamptz", date: "date",
 }  # fmt: skip
 OWN_COLUMNS: Mapping[str, type] = {"key": str, "label": str, "title": str, "text": str}
-_RESERVED = ("id", "known", "nonzeros", "vector")
+_RESERVED = ("known", "nonzeros", "vector")  # columns of ours
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,39}")
+_LONGEST = 63  # bytes of a name that PostgreSQL keeps; it would cut a longer one
+_PATIENCE = {
+    "connect_timeout": 5, "keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3,
+    "tcp_user_timeout": 20_000,
+}  # fmt: skip
 _LOCK = 0x7472656577617373  # while the schema changes
 # Each statement brings the schema one version on; what has been released is never changed here, only followed.
 _STEPS = (
@@ -82,8 +91,41 @@ def postgres_errors() -> Iterator[None]:
         raise OSError(f"PostgreSQL refused: {_first_line(error)}.") from error
 
 
+def patient_dsn(dsn: str) -> str:
+    """Have a connection fail in seconds, not hours, where the machine of the server does not answer any more.
+
+    What the user says of these settings is kept.
+    """
+    with postgres_errors():
+        from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+        return make_conninfo(dsn, **{**_PATIENCE, **conninfo_to_dict(dsn)})
+
+
+def connect(dsn: str) -> Connection[Any]:
+    """Connect to a server, each statement a transaction of its own."""
+    psycopg = require("psycopg", extra="stores", purpose="PostgreSQL")
+    with postgres_errors():
+        made: Connection[Any] = psycopg.connect(patient_dsn(dsn), autocommit=True)
+    return made
+
+
 def _first_line(error: Exception) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+
+
+def database_name(column: str) -> str:
+    """Return the name of a column in the database: its own, or one like it that PostgreSQL can take.
+
+    Examples
+    --------
+    >>> database_name("Year"), database_name("vector")
+    ('Year', 'vector_b0d51c58')
+    """
+    if column not in _RESERVED and "%" not in column and len(column.encode()) <= _LONGEST:
+        return column
+    start = column.replace("%", "_").encode()[: _LONGEST - 9].decode(errors="ignore")
+    return f"{start}_{hashlib.sha256(column.encode()).hexdigest()[:8]}"
 
 
 def prepare_schema(connection: Connection[Any]) -> None:
@@ -125,12 +167,9 @@ def make_version(
             "Expected a table name of at most 40 small letters, digits and underscores, not beginning with a digit, "
             f"got {name!r}."
         )
-    wrong = [column for column in columns if not _NAME.fullmatch(column) or column in _RESERVED]
+    wrong = [column for column in columns if not column or not column.isprintable() or column == "id"]
     if wrong:
-        raise ValueError(
-            "Expected column names of at most 40 small letters, digits and underscores, none of "
-            f"{', '.join(_RESERVED)}, got {wrong[0]!r}."
-        )
+        raise ValueError(f"Expected printable names of columns other than id, got {wrong[0]!r}.")
     unknown = [kind for kind in columns.values() if kind not in KINDS]
     if unknown:
         known = ", ".join(kind.__name__ for kind in KINDS)
@@ -157,7 +196,8 @@ def _definition(version: TableVersion, n_features: int) -> list[Composed]:
 
     table = Identifier(version.table)
     columns = SQL(", ").join(
-        SQL("{} {}").format(Identifier(column), SQL(KINDS[kind])) for column, kind in version.columns.items()
+        SQL("{} {}").format(Identifier(database_name(column)), SQL(KINDS[kind]))
+        for column, kind in version.columns.items()
     )
     return [
         SQL(

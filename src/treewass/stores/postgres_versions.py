@@ -13,7 +13,9 @@ from treewass.compute.extras import require
 from treewass.documents.arguments import check_integer
 from treewass.stores.postgres_tables import (
     TableVersion,
+    connect,
     make_version,
+    patient_dsn,
     postgres_errors,
     prepare_schema,
     table_versions,
@@ -46,13 +48,11 @@ class VersionedTable:
         columns: Mapping[str, type] | None = None,
         max_connections: int = 4,
     ) -> None:
-        psycopg, pool = (
-            require(module, extra="stores", purpose="PostgresIndex") for module in ("psycopg", "psycopg_pool")
-        )
+        pool = require("psycopg_pool", extra="stores", purpose="PostgresIndex")
         self.metric = _checked_metric(metric)
         self._dsn, self._max_connections = dsn, check_integer("max_connections", max_connections)
         self._own = threading.local()  # the connection of a transaction that this thread is in
-        with postgres_errors(), psycopg.connect(dsn) as connection:
+        with postgres_errors(), connect(dsn) as connection, connection.transaction():
             prepare_schema(connection)
             versions = table_versions(connection, table)
             if versions and metric.digest not in versions:
@@ -61,7 +61,7 @@ class VersionedTable:
             self._version = found or make_version(connection, table, metric, columns or {})
             self._check_columns(columns or {})
         self._pool = pool.ConnectionPool(
-            dsn,
+            patient_dsn(dsn),
             min_size=1,
             max_size=self._max_connections,
             timeout=10,
