@@ -171,7 +171,7 @@ def test_filters_are_written_as_conditions(tmp_path):
         assert {json.loads(line)["id"] for line in found} == expected
     with pytest.raises(ValueError, match="filter on 'year' cannot be used"):
         invoke("search", tmp_path / "model", "cat", "--where", "year>soon")
-    with pytest.raises(ValueError, match="a column among label, year, town, got 'size'"):
+    with pytest.raises(ValueError, match="a column among id, label, year, town, got 'size'"):
         invoke("search", tmp_path / "model", "cat", "--where", "size>3")
     with pytest.raises(ValueError, match=r"filter on 'year' cannot be used.*got nan"):
         invoke("search", tmp_path / "model", "cat", "--where", "year=nan")

@@ -184,12 +184,6 @@ def test_nothing_is_written_to_a_file_that_nobody_will_find(folder, live):
     live.add([DOG])
 
 
-def test_a_journal_of_an_earlier_version_is_refused_by_name(folder):
-    (folder / "journal-0.log").touch()
-    with pytest.raises(ValueError, match=r"journal-0\.log holds writes as an earlier version"):
-        LiveModel(folder)
-
-
 def test_removed_texts_are_in_no_file_after_a_fold(folder, live):
     live.add([NewDocument("a secret xyzzy", "cat", "plugh")])
     live.remove([15, 3])

@@ -97,7 +97,8 @@ def _conditions(held: Contents, label: str | None, where: list[str] | None) -> d
             raise typer.BadParameter(f"expected a column, an operator and a value, such as year>2020: {condition!r}.")
         column, operator = match["column"], "==" if match["operator"] == "=" else match["operator"]
         kept = held.documents.columns.get(column)
-        values = held.classes if column == "label" else () if kept is None else kept.distinct
+        known: dict[str, Any] = {"label": held.classes, "id": held.documents.ids}
+        values = known.get(column, ()) if kept is None else kept.distinct
         found.setdefault(column, []).append((operator, _like(values, match["value"])))
     passing = held.matching(found or None)
     if passing is not None and not passing.size:
