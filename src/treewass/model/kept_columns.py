@@ -105,7 +105,7 @@ class KeptColumn:
         is_value &= not (isinstance(value, float) and math.isnan(value))  # it would be equal to all
         if not is_value or isinstance(value, str) != isinstance(last_value, str):
             shown = last_value.item() if isinstance(last_value, np.generic) else last_value
-            raise ValueError(f"Expected a value such as {shown!r}, got {str(value)[:100]!r}.")
+            raise ValueError(f"Expected a value such as {shown!r}, got {repr(value)[:100]}.")
         try:
             return bisect_left(self.distinct, value), bisect_right(self.distinct, value)
         except OverflowError:  # a whole number beyond all that a column holds
