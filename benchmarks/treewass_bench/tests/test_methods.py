@@ -5,7 +5,7 @@ import pytest
 
 from treewass.documents import make_documents
 from treewass.model.methods import METHODS as OWN_METHODS
-from treewass_bench.methods import METHODS, RIVALS, SentenceNeighbors
+from treewass_bench.methods import METHODS, RIVALS, Remembered, SentenceLogistic, SentenceNeighbors
 from treewass_bench.rows import RowFiles
 
 ROWS = Path(__file__).resolve().parents[2] / "rows"
@@ -51,3 +51,31 @@ def test_the_nearest_by_cosine_vote():
     assert rows.tolist() == [[0, 2, 1]]
     assert np.isclose(distances[0, 0], 0, atol=1e-6)
     assert model.predict_proba(["bbbc"]).tolist() == [[0, 1, 0]]
+
+
+def test_logistic_regression_on_embeddings_chooses_its_penalty():
+    texts, labels = ["aaab", "aab", "a" * 9, "bbc", "b" * 7, "bbbc"] * 3, np.array((["x"] * 3 + ["y"] * 3) * 3)
+    model = SentenceLogistic(encoder=Letters()).fit(texts, labels)
+    assert model.predict(["aaaab", "bbbbc"]).tolist() == ["x", "y"]
+    assert model.penalty_ > 0
+    assert np.allclose(model.predict_proba(["ab"]).sum(), 1)
+
+
+def test_a_text_is_embedded_once_and_its_time_is_remembered():
+    asked = []
+
+    class Counting(Letters):
+        def encode(self, texts, **_):
+            asked.extend(texts)
+            return 2 * super().encode(texts)  # lengths are the encoder's business
+
+    def load_counting():
+        return Counting()
+
+    first, second = Remembered(load_counting), Remembered(load_counting)
+    vectors = first.encode(["ab", "c", "ab"])
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1)
+    assert first.spared == 0
+    assert np.array_equal(second.encode(["c", "aac"])[0], vectors[1])
+    assert asked == ["ab", "c", "aac"]
+    assert second.spared >= 0

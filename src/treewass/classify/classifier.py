@@ -37,11 +37,12 @@ class TreeWassersteinClassifier(NeighborClassifier):
 
     Parameters
     ----------
-    metric : None, "profile", "stw", "bow", "tfidf", estimator or TreeMetric, default=None
+    metric : None, "profile", "stw", "topics", "bow", "tfidf", estimator or TreeMetric, default=None
         The distance. None and ``"profile"`` learn a tree with `ProfileTreeWasserstein`, ``"stw"`` with
-        `SupervisedTreeWasserstein`, the paper's learner. ``"bow"`` and ``"tfidf"`` are the L1 distances between bags
-        of words, plain or weighted. An unfitted transformer with a `metric_` after fitting, such as any learner of
-        treewass, is cloned and fitted; if it is verbose, so is the classifier. A `TreeMetric` is used as it is.
+        `SupervisedTreeWasserstein`, the paper's learner, and ``"topics"`` with `TopicTreeWasserstein`, which looks at
+        no label. ``"bow"`` and ``"tfidf"`` are the L1 distances between bags of words, plain or weighted. An unfitted
+        transformer with a `metric_` after fitting, such as any learner of treewass, is cloned and fitted; if it is
+        verbose, so is the classifier. A `TreeMetric` is used as it is.
     n_neighbors : int, default=19
         Neighbours that vote; all documents where there are fewer.
     vote : {"distance", "fallback", "majority"}, default="distance"

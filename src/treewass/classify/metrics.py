@@ -13,15 +13,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-__all__ = ["METRICS", "learn_metric", "metric_learner"]
+__all__ = ["METRICS", "WITH_LABELS", "learn_metric", "metric_learner"]
 
-METRICS = ("profile", "stw", "bow", "tfidf")
+METRICS = ("profile", "stw", "topics", "bow", "tfidf")
+WITH_LABELS = ("profile", "stw")  # those that cannot be learned without labels
 
 
 def learn_metric(
     metric: Any,
     counts: csr_array,
-    labels: NDArray[Any],
+    labels: NDArray[Any] | None,
     sample_weight: NDArray[np.float64] | None = None,
     **settings: Any,
 ) -> tuple[TreeMetric, Any]:
@@ -29,7 +30,8 @@ def learn_metric(
 
     What it may be is written down in `TreeWassersteinClassifier`. The settings, such as ``random_state``, go to a
     learner given by its name; a transformer keeps its own. A learner whose ``fit`` takes no weights is refused if
-    weights differ from one. The second value returned is the fitted learner, or None.
+    weights differ from one. There may be no labels for a metric that is not among `WITH_LABELS`. The second value
+    returned is the fitted learner, or None.
 
     Examples
     --------
@@ -77,6 +79,10 @@ def metric_learner(metric: Any, **settings: Any) -> Any:
         from treewass.learners import SupervisedTreeWasserstein
 
         return SupervisedTreeWasserstein(**settings)
+    if name == "topics":
+        from treewass.learners import TopicTreeWasserstein
+
+        return TopicTreeWasserstein(random_state=settings.get("random_state", 0))
     if isinstance(metric, str | type) or not (hasattr(metric, "fit") and hasattr(metric, "get_params")):
         names = ", ".join(f'"{name}"' for name in METRICS)
         raise ValueError(

@@ -35,7 +35,7 @@ class TreeNeighbors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NeighborS
 
     Parameters
     ----------
-    metric : None, "profile", "stw", "bow", "tfidf", estimator or TreeMetric, default="bow"
+    metric : None, "profile", "stw", "topics", "bow", "tfidf", estimator or TreeMetric, default="bow"
         The distance, as in `TreeWassersteinClassifier`. Those that learn from labels need `y` in `fit`.
     n_neighbors : int, default=5
         Neighbours per document; all documents where there are fewer.

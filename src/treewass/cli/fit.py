@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import time
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -36,10 +37,10 @@ if TYPE_CHECKING:
 __all__ = ["fit_command", "fit_corpus"]
 
 
-def _known_metric(name: str) -> str:
+def _known_metric(name: str | None) -> str | None:
     from treewass.classify.metrics import METRICS
 
-    if name not in METRICS:
+    if name is not None and name not in METRICS:
         raise typer.BadParameter(f"expected one of {', '.join(METRICS)}, got {name!r}.")
     return name
 
@@ -49,6 +50,9 @@ def fit_command(
     output: Annotated[str, typer.Option("--output", "-o", metavar="MODEL", help="Folder to write the model to.")],
     text: TextColumn = "text",
     label: LabelColumn = "label",
+    no_labels: Annotated[
+        bool, typer.Option("--no-labels", help="Learn from texts alone: to search and compare, not to predict.")
+    ] = False,
     key: IdColumn = None,
     title: TitleColumn = None,
     columns: KeptColumns = None,
@@ -59,12 +63,13 @@ def fit_command(
     skip_bad: SkipBad = False,
     bad_rows: BadRows = "bad-rows.csv",
     metric: Annotated[
-        str,
+        str | None,
         typer.Option(
             callback=_known_metric,
-            help="The distance: profile learns a tree; stw too, as the paper does, slower; bow and tfidf learn none.",
+            help="The distance: profile, the default, learns a tree; stw too, as the paper does, slower; topics learns "
+            "one without labels, the default there; bow and tfidf learn none.",
         ),
-    ] = "profile",
+    ] = None,
     vectors: Annotated[
         str | None,
         typer.Option(
@@ -80,7 +85,7 @@ def fit_command(
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the split and of the learner.")] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Learn a model from labelled texts, and say how good it is.
+    """Learn a model from labelled texts, and say how good it is; or from texts alone, with --no-labels.
 
     A share of the documents is held out to measure the error, together with that of TF-IDF neighbours and of a linear
     SVM. Then the model is learned again from all of them. If the data has a column `split` with train and test, the
@@ -90,14 +95,16 @@ def fit_command(
     from treewass.model.document_model import DocumentModel
     from treewass.model.model_folder import check_target, holds_model
 
+    if no_labels and label != "label":
+        raise typer.BadParameter(f"expected either --label {label} or --no-labels, got both.", param_hint="--no-labels")
     target = Path(output).expanduser()
     check_target(target)  # before an hour of learning, not after
     if holds_model(target):
         typer.echo(f"The model in {target} will be replaced.", err=True)
-    corpus = read_data(
+    corpus = _read(
         data,
         text=text,
-        label=label,
+        label=None if no_labels else label,
         key=key,
         title=title,
         columns=columns,
@@ -119,7 +126,9 @@ def fit_command(
     _warn_about_empty_texts(corpus)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EmptyDocumentWarning)  # it was said, once and with their places
-        evaluation, seconds = fit_corpus(model, corpus, test_size, seed)
+        evaluation, seconds = (
+            _fit_unlabelled(model, corpus) if no_labels else fit_corpus(model, corpus, test_size, seed)
+        )
     model.save(target)
     if as_json:
         print_json(_summary(model, str(target), evaluation, seconds))
@@ -136,6 +145,26 @@ def _warn_about_empty_texts(corpus: Corpus) -> None:
     has_word = re.compile(r"\w").search
     empty = np.array([row for row, text in enumerate(corpus.texts) if not has_word(text)], dtype=np.intp)
     warn_about_empty_rows(empty, "nothing is learned from them, and they are never neighbours.", corpus.places)
+
+
+def _read(data: Any, *, label: str | None, **more: Any) -> Corpus:
+    """Read a corpus; where no label can be read, say how to do without."""
+    try:
+        return read_data(data, label=label, **more)
+    except ValueError as error:
+        if label is None or repr(label) not in str(error):
+            raise
+        raise ValueError(f"{error} If the texts have no labels, learn without: --no-labels.") from error
+
+
+def _fit_unlabelled(model: DocumentModel, corpus: Corpus) -> tuple[None, float]:
+    """Fit a model on the texts of a corpus alone; return no figures, and the seconds that it took."""
+    start = time.perf_counter()
+    model.fit(corpus.texts, titles=corpus.titles, keys=corpus.keys, columns=corpus.columns)
+    seconds, held = time.perf_counter() - start, model.contents_
+    about = {"name": corpus.name, "data": f"{corpus.name}, {len(corpus)} documents"}
+    model.contents_ = held.changed(about={**held.about, **about})
+    return None, seconds
 
 
 def fit_corpus(model: DocumentModel, corpus: Corpus, test_size: float, seed: int) -> tuple[Evaluation | None, float]:
@@ -194,8 +223,9 @@ def _show(model: DocumentModel, output: str, evaluation: Evaluation | None, seco
         console.print(table)
         console.print(_advice(evaluation), style="dim")
     held = model.contents_
+    classes = f" in {len(held.classes)} classes" if held.classes else " without labels"
     console.print(
-        f"Learned from {len(held.index)} documents in {len(held.classes)} classes, {len(held.counter.words)} words"
+        f"Learned from {len(held.index)} documents{classes}, {len(held.counter.words)} words"
         f"{f', in {seconds:.1f} s' if seconds >= 0.05 else ''}. Written to {output}.\n"
         f'Next: treewass search {output} "some words", or treewass report {output} -o report.html',
         highlight=False,

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Contents", "Documents", "MetricSettings"]
 
-_NAMES = {"ProfileTreeWasserstein": "profile", "SupervisedTreeWasserstein": "stw"}
+_UNSORTED = "all documents"  # what stands for the label where nothing has one
+_NAMES = {"ProfileTreeWasserstein": "profile", "SupervisedTreeWasserstein": "stw", "TopicTreeWasserstein": "topics"}
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ class MetricSettings:
 
     Parameters
     ----------
-    name : {"profile", "stw", "bow", "tfidf"} or None
+    name : {"profile", "stw", "topics", "bow", "tfidf"} or None
         The metric's name; None for one that cannot be made from its name and parameters.
     class_name : str
         The class of the learner, or "TreeMetric" where nothing was learned.
@@ -189,10 +190,10 @@ class Contents:
     index : TreeIndex or ShardedIndex
         The documents under the metric.
     classes : tuple of str, or of int
-        Labels, sorted; a class number is a place in it.
+        Labels, sorted; a class number is a place in it. None at all where the model was learned without labels.
     documents : Documents
     vote : NeighborVote
-        How neighbours decide.
+        How neighbours decide; without classes, how they would.
     metric_settings : MetricSettings
     history : tuple of dict
         What the learner reported while it learned.
@@ -223,17 +224,31 @@ class Contents:
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters of a `DocumentModel` that fits as this one was fitted."""
+        metric = self.metric_settings.as_parameter(self.index.metric)
         return {
-            "metric": self.metric_settings.as_parameter(self.index.metric),
+            "metric": None if metric == "topics" and not self.classes else metric,  # the default without labels
             "vectorizer": self.counter,
             "word_vectors": self.word_vectors,
             "n_neighbors": self.vote.n_neighbors,
             "vote": self.vote.kind,
-            "calibrate": self.vote.pool is not None,
+            "calibrate": self.vote.pool is not None or not self.classes,
             "linear": self.linear,
             "keep_texts": self.documents.texts is not None,
             "random_state": self.metric_settings.parameters.get("random_state", 0),
         }
+
+    @property
+    def kind(self) -> str:
+        """What the model is called where it has no name."""
+        return "A model of labelled texts" if self.classes else "A model of texts"
+
+    @property
+    def grouped(self) -> tuple[NDArray[np.int64], NDArray[Any]]:
+        """The ids of the documents with a label, ascending, and their labels; without labels all, as one group."""
+        documents = self.documents
+        if not self.classes:
+            return documents.ids, np.full(documents.ids.size, _UNSORTED)
+        return documents.labelled, np.array(self.classes)[documents.codes_of(documents.labelled)]
 
     @property
     def words(self) -> tuple[str, ...]:

@@ -21,16 +21,17 @@ __all__ = ["DocumentModel"]
 
 
 class DocumentModel(FittedTexts):
-    """A model of labelled texts: it classifies, finds similar texts, and explains both.
+    """A model of texts: it finds similar ones and explains why, and with labels it classifies.
 
     It is an estimator of scikit-learn: `clone`, `cross_val_score(model, texts, labels)` and `GridSearchCV` take it.
 
     Parameters
     ----------
-    metric : None, "profile", "stw", "bow", "tfidf", estimator or TreeMetric, default=None
+    metric : None, "profile", "stw", "topics", "bow", "tfidf", estimator or TreeMetric, default=None
         The distance. None and ``"profile"`` learn a tree with `ProfileTreeWasserstein`, ``"stw"`` with
-        `SupervisedTreeWasserstein`; ``"bow"`` and ``"tfidf"`` are the L1 distances between bags of words, plain or
-        weighted. An unfitted transformer with a `metric_` after fitting is cloned and fitted. A `TreeMetric` is used
+        `SupervisedTreeWasserstein`; both need labels. ``"topics"``, and None without labels, learns one from the texts
+        alone with `TopicTreeWasserstein`. ``"bow"`` and ``"tfidf"`` are the L1 distances between bags of words, plain
+        or weighted. An unfitted transformer with a `metric_` after fitting is cloned and fitted. A `TreeMetric` is used
         as it is; its words must be those of the vectoriser. A loaded model may have `MetricSettings` instead of a
         transformer: a later fit makes the transformer from them.
     vectorizer : None, CountVectorizer, TfidfVectorizer or TextCounter, default=None
@@ -64,7 +65,7 @@ class DocumentModel(FittedTexts):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The labels, sorted.
+        The labels, sorted; empty for a model learned without labels.
     metric_ : TreeMetric
         The trees and word masses.
     index_ : TreeIndex or ShardedIndex
@@ -118,8 +119,13 @@ class DocumentModel(FittedTexts):
     def __repr__(self) -> str:
         if not hasattr(self, "contents_"):
             return f"DocumentModel(metric={self.metric!r})"
+        return f"DocumentModel({self._size})"
+
+    @property
+    def _size(self) -> str:
         held = self.contents_
-        return f"DocumentModel({len(held.index)} documents, {len(held.classes)} classes, {len(self.words_)} words)"
+        classes = f"{len(held.classes)} classes" if held.classes else "no labels"
+        return f"{len(held.index)} documents, {classes}, {len(self.words_)} words"
 
     def _repr_html_(self) -> str:
         """Return a card for a notebook: what the model holds, and how good it is where that was measured."""
@@ -133,7 +139,7 @@ class DocumentModel(FittedTexts):
         return card(
             "model",
             title=held.about.get("name", "DocumentModel"),
-            lead=f"{len(held.index)} documents, {len(held.classes)} classes, {len(self.words_)} words",
+            lead=self._size,
             evaluation=None if held.evaluation is None else Evaluation.from_dict(held.evaluation),
             classes=list(zip(held.classes, counts, class_colors(held.classes).values(), strict=True)),
         )
@@ -141,21 +147,22 @@ class DocumentModel(FittedTexts):
     def fit(
         self,
         texts: Sequence[str],
-        labels: ArrayLike,
+        labels: ArrayLike | None = None,
         *,
         titles: Sequence[str] | None = None,
         keys: Sequence[str | None] | None = None,
         columns: Mapping[str, Sequence[Value]] | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> DocumentModel:
-        """Learn from labelled texts, and hold them as the documents to find.
+        """Learn from texts, labelled or not, and hold them as the documents to find.
 
         Parameters
         ----------
         texts : sequence of str
             The documents. One without a word is never a neighbour, with a warning.
-        labels : array-like of str or int, shape (n_texts,)
-            Their labels, at least two different ones.
+        labels : array-like of str or int, shape (n_texts,), optional
+            Their labels, at least two different ones. Without labels the metric learns which words occur together;
+            `search`, `similar` and `explain` work, and `predict` says that it needs labels.
         titles : sequence of str, optional
             Short names to show with them.
         keys : sequence of str or None, optional
@@ -172,11 +179,10 @@ class DocumentModel(FittedTexts):
         DocumentModel
             Itself.
         """
-        from treewass.model.fitting import fit_contents
+        from treewass.model.fitting import fit_contents, fit_unlabelled
 
-        self.contents_ = fit_contents(
-            self, check_documents(texts, labels, titles, keys, columns).weighted(sample_weight)
-        )
+        learn = fit_unlabelled if labels is None else fit_contents
+        self.contents_ = learn(self, check_documents(texts, labels, titles, keys, columns).weighted(sample_weight))
         return self
 
     def add(

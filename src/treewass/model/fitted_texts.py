@@ -253,14 +253,13 @@ class FittedTexts(TextClassifier):
         Returns
         -------
         TreeOutline
-            The rows of its documents are places in ``contents_.documents.labelled``.
+            The rows of its documents are places in ``contents_.grouped``, the documents with a label, or all of a
+            model without labels.
         """
         from treewass.explain.branches import tree_outline
 
-        held = self._fitted().documents
-        labels = self.classes_[held.codes_of(held.labelled)]
-        documents = documents_of(self.index_, held.labelled)
-        return tree_outline(self.metric_, documents, labels, self.words_, component=component)
+        ids, labels = self._fitted().grouped
+        return tree_outline(self.metric_, documents_of(self.index_, ids), labels, self.words_, component=component)
 
     def counts(self, document: str | int) -> csr_array:
         """Return the word counts of a text, or of a document by its id, shape (1, n_words)."""
@@ -293,5 +292,5 @@ class FittedTexts(TextClassifier):
         if not hasattr(self, "contents_"):
             from sklearn.exceptions import NotFittedError
 
-            raise NotFittedError("This DocumentModel is not fitted yet. Call fit with texts and labels, or load one.")
+            raise NotFittedError("This DocumentModel is not fitted yet. Call fit with texts, or load one.")
         return self.contents_

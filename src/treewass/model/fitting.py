@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import treewass
-from treewass.classify.metrics import metric_learner
+from treewass.classify.metrics import WITH_LABELS, learn_metric, metric_learner
+from treewass.documents.arguments import check_choice, check_integer
 from treewass.documents.histograms import first_few
 from treewass.documents.vector_sources import find_vectors, source_name
 from treewass.documents.word_vectors import UncoveredWordsWarning, none_covered
@@ -21,7 +22,9 @@ from treewass.model.labelled_texts import NewTexts, check_labels, class_numbers,
 from treewass.model.vectorizers import make_counter
 from treewass.model.word_pairs import count_terms
 from treewass.search.held_documents import documents_of, moved_index
+from treewass.search.index import TreeIndex
 from treewass.trees.metric import TreeMetric
+from treewass.votes.rules import VOTES, NeighborVote
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +37,7 @@ if TYPE_CHECKING:
     from treewass.model.vectorizers import TextCounter
     from treewass.votes.channels import TermRows
 
-__all__ = ["fit_contents", "make_metric", "updated_contents", "with_documents", "without_documents"]
+__all__ = ["fit_contents", "fit_unlabelled", "make_metric", "updated_contents", "with_documents", "without_documents"]
 
 
 def fit_contents(model: DocumentModel, new: NewTexts) -> Contents:
@@ -65,6 +68,65 @@ def fit_contents(model: DocumentModel, new: NewTexts) -> Contents:
         linear=model.linear,
         word_vectors=source_name(model.word_vectors),
     )
+
+
+def fit_unlabelled(model: DocumentModel, new: NewTexts) -> Contents:
+    """Learn a model from texts without labels: neighbours, but no classes."""
+    counter, sequences = make_counter(model.vectorizer).learned(new.texts, anew=True)
+    counter, vectors = _with_vectors(model, counter)
+    counts = counter.count(new.texts, sequences)
+    metric, learner = _learn_unlabelled(model, counts, new.weights, vectors)
+    index = TreeIndex(metric, n_jobs=model.n_jobs)
+    ids = index.add(counts)
+    return Contents(
+        counter,
+        index,
+        (),
+        new.kept(ids, class_numbers(new.labels, ()), keep_texts=model.keep_texts),
+        _no_vote(model),
+        MetricSettings.of(model.metric, learner),
+        _history(learner),
+        _stamp({}),
+        linear=model.linear,
+        word_vectors=source_name(model.word_vectors),
+    )
+
+
+def _learn_unlabelled(
+    model: DocumentModel, counts: Any, weights: NDArray[np.float64] | None, vectors: AlignedVectors | None
+) -> tuple[TreeMetric, Any]:
+    """Learn the metric from counts alone; return it, and the learner where there was one."""
+    name = model.metric.name if isinstance(model.metric, MetricSettings) else model.metric
+    metric = make_metric(
+        "topics" if model.metric is None else model.metric,
+        random_state=model.random_state,
+        verbose=model.verbose,
+    )
+    if (isinstance(name, str) and name in WITH_LABELS) or _needs_labels(metric):
+        raise ValueError(
+            f"Expected labels, since the metric {name if isinstance(name, str) else metric!r:.60} learns from them, "
+            'got none. Give labels, or take a metric that needs none: "topics", the default without labels, "tfidf" or '
+            '"bow".'
+        )
+    if vectors is not None:
+        metric = _taking_vectors(metric, vectors)
+    learned, learner = learn_metric(metric, counts, None, weights)
+    if vectors is not None:
+        learner.set_params(word_vectors=None)  # what is kept of the learner is its settings
+    return learned, learner
+
+
+def _needs_labels(metric: Any) -> bool:
+    """Tell whether a learner says that it cannot do without labels."""
+    if not hasattr(metric, "__sklearn_tags__"):
+        return False
+    return bool(metric.__sklearn_tags__().target_tags.required)
+
+
+def _no_vote(model: DocumentModel) -> NeighborVote:
+    """Keep how neighbours would decide, if there were labels."""
+    check_choice("vote", model.vote, VOTES)
+    return NeighborVote(model.vote, check_integer("n_neighbors", model.n_neighbors), np.zeros(0), 1.0)
 
 
 def with_documents(held: Contents, new: NewTexts) -> tuple[Contents, NDArray[np.int64]]:
@@ -101,31 +163,33 @@ def updated_contents(model: DocumentModel, new: NewTexts) -> tuple[Contents, NDA
     old = [None if code < 0 else held.classes[code] for code in held.documents.codes.tolist()]
     every_label = [*old, *new.labels]
     labelled = np.array([row for row, label in enumerate(every_label) if label is not None], dtype=np.intp)
-    labels_like(check_labels(given := [label for label in new.labels if label is not None], len(given)), held.classes)
+    if held.classes:
+        given = [label for label in new.labels if label is not None]
+        labels_like(check_labels(given, len(given)), held.classes)
     labels = [every_label[row] for row in labelled.tolist()]
-    _demand_classes(labels)
+    if not labels and not held.classes:
+        labelled = np.arange(len(every_label))  # learned from without labels, as before
+    else:
+        _demand_classes(labels)
     counter, sequences = held.counter.learned(new.texts, anew=False)
     counter, vectors = _with_vectors(model, counter)
     before, counts = documents_of(held.index, beyond=True), counter.count(new.texts, sequences)
     before.resize((before.shape[0], len(counter.words)))
     n_learned = held.index.metric.n_words if isinstance(model.metric, TreeMetric) else len(counter.words)
-    terms = None
-    if sequences is not None and _hears_words(model):
-        texts = held.documents.texts
-        if texts is None:
-            raise ValueError(
-                "Expected the texts of the documents, since the linear channel learns pairs of words again, but the "
-                "model does not keep them. Turn the channel off: model.linear = False."
-            )
-        every_text = [*texts, *new.texts]
-        terms = count_terms(counter, [every_text[row] for row in labelled.tolist()], n_learned)
-    every = vstack([before, counts], format="csr")[labelled]
+    every = vstack([before, counts], format="csr")[labelled][:, :n_learned]
     weights = held.documents.weights
     if weights is not None:
         weights = np.concatenate([weights, np.ones(len(new.texts))])[labelled]
-    classifier = _learn(model, every[:, :n_learned], labels, weights, terms, vectors)
-    classes = tuple(classifier.classes_.tolist())
-    index = moved_index(held.index, classifier.metric_)
+    if labels:
+        hears_pairs = sequences is not None and _hears_words(model)
+        terms = _terms_again(held, counter, new, labelled, n_learned) if hears_pairs else None
+        classifier = _learn(model, every, labels, weights, terms, vectors)
+        metric, learner, vote = classifier.metric_, classifier.learner_, classifier.neighbor_vote_
+        classes, channels = tuple(classifier.classes_.tolist()), classifier.channels_
+    else:
+        metric, learner = _learn_unlabelled(model, every, weights, vectors)
+        vote, classes, channels = _no_vote(model), (), {}
+    index = moved_index(held.index, metric)
     ids = index.add(counts)
     codes = class_numbers(every_label, classes)
     added = new.kept(ids, codes[len(old) :], keep_texts=held.documents.texts is not None)
@@ -134,16 +198,30 @@ def updated_contents(model: DocumentModel, new: NewTexts) -> tuple[Contents, NDA
         index=index,
         classes=classes,
         documents=replace(held.documents, codes=codes[: len(old)]).joined(added),
-        vote=classifier.neighbor_vote_,
-        metric_settings=MetricSettings.of(model.metric, classifier.learner_),
-        history=_history(classifier.learner_),
+        vote=vote,
+        metric_settings=MetricSettings.of(model.metric, learner),
+        history=_history(learner),
         about=_stamp(held.about),
         evaluation=None,
-        channels=classifier.channels_,
+        channels=channels,
         linear=model.linear,
         word_vectors=source_name(model.word_vectors),
     )
     return contents, ids
+
+
+def _terms_again(
+    held: Contents, counter: TextCounter, new: NewTexts, labelled: NDArray[np.intp], n_words: int
+) -> TermRows | None:
+    """Count what the linear channel looks at, in the documents with a label among those held and new ones."""
+    texts = held.documents.texts
+    if texts is None:
+        raise ValueError(
+            "Expected the texts of the documents, since the linear channel learns pairs of words again, but the "
+            "model does not keep them. Turn the channel off: model.linear = False."
+        )
+    every_text = [*texts, *new.texts]
+    return count_terms(counter, [every_text[row] for row in labelled.tolist()], n_words)
 
 
 def _hears_words(model: DocumentModel) -> bool:

@@ -32,6 +32,7 @@ __all__ = [
     "class_probabilities",
     "count_documents",
     "count_texts",
+    "demand_labels",
     "describe_document",
     "describe_hit",
     "describe_hits",
@@ -107,12 +108,23 @@ def _counted(held: Contents, rows: list[CountedRow], terms: TermRows | None = No
     return replace(counted, known=np.array(known, dtype=np.intp))
 
 
+def demand_labels(held: Contents) -> None:
+    """Refuse a question about labels to a model that was learned without any."""
+    if not held.classes:
+        raise ValueError(
+            "Expected a model that was learned from labels, but this one was learned without: it can search, find "
+            "similar documents and explain pairs, but not predict. Fit it with labels, or update it with labelled "
+            "texts."
+        )
+
+
 def class_probabilities(counted: CountedTexts) -> NDArray[np.float64]:
     """Estimate the probability of each class for each text, shape (n_texts, n_classes).
 
     Texts without a known word get the class shares of the training.
     """
     held = counted.held
+    demand_labels(held)
     probabilities = np.tile(held.vote.prior, (len(counted.rows), 1))
     if counted.known.size and len(held.index):
         distances, ids = counted.nearest(counted.known.tolist(), held.vote.n_neighbors, held.documents.voters)

@@ -202,6 +202,11 @@ def check_labels(labels: ArrayLike, count: int) -> NDArray[Any]:
 def labels_like(labels: NDArray[Any], classes: Sequence[Any]) -> NDArray[Any]:
     """Demand labels of the kind, str or int, that a model has; no labels at all are of either kind."""
     known = np.array(classes)
+    if labels.size and not known.size:
+        raise ValueError(
+            f"Expected documents without labels, as those that the model was learned from, got the label "
+            f"{labels.tolist()[0]!r}. Use update, which learns labels."
+        )
     if labels.size and labels.dtype.kind != known.dtype.kind:
         raise ValueError(f"Expected labels such as {classes[0]!r}, got {labels.tolist()[0]!r}.")
     return labels if labels.size else known[:0]

@@ -35,6 +35,7 @@ __all__ = [
 
 MOST_TYPED = 64  # different words; a text of more is taken for a document: docs/guide/search.md says why
 _SHORT, _SHORTEST = 5, 3  # letters of a word to which a suggestion differs by one letter, or by none
+_EXAMPLES = 8  # queries of a model without classes
 _SAMPLE = 1000  # documents that examples of queries are taken from
 
 
@@ -143,7 +144,12 @@ def passage_of(held: Contents, hit: Hit, length: int) -> str:
 
 
 def example_queries(held: Contents) -> list[str | None]:
-    """Return two words for each class that its documents hold more of than others, of a sample; None without any."""
+    """Return two words for each class that its documents hold more of than others, of a sample; None without any.
+
+    Without classes they are the heaviest words of the branches with most words.
+    """
+    if not held.classes:
+        return _branch_queries(held)
     labelled = held.documents.labelled
     sample = labelled[np.linspace(0, labelled.size - 1, min(labelled.size, _SAMPLE)).astype(np.intp)]
     codes, n_words = held.documents.codes_of(sample), held.index.metric.n_words
@@ -164,6 +170,18 @@ def example_queries(held: Contents) -> list[str | None]:
         " ".join(held.words[shared[place]] for place in row.tolist() if lead[code, place] > 0) or None
         for code, row in enumerate(best)
     ]
+
+
+def _branch_queries(held: Contents) -> list[str | None]:
+    """Return two words of each of the branches below the root that hold most: those that occur most, times mass."""
+    tree, masses = held.index.metric.trees[0], held.index.metric.masses.mean(axis=0)
+    frequencies = held.index.statistics().frequencies[: masses.size]
+    weights = masses * np.where(frequencies > 1, frequencies, 0)
+    weights = np.where([word.isalpha() for word in held.words], weights, 0.0)
+    below = [tree.subtree_words(child) for child in tree.children(0).tolist()]
+    branches = sorted((words for words in below if words.size), key=lambda words: -weights[words].sum())
+    best = [words[np.argsort(-weights[words], kind="stable")[:2]] for words in branches[:_EXAMPLES]]
+    return [" ".join(held.words[word] for word in words.tolist() if weights[word] > 0) or None for words in best]
 
 
 def _suggestion(term: str, words: Sequence[str], frequencies: NDArray[np.int64]) -> str | None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from treewass.explain.predictions import PredictionExplanation, TypicalWord, WordSupport
 from treewass.model.contents import Contents
-from treewass.model.inference import CountedTexts, describe_hits
+from treewass.model.inference import CountedTexts, demand_labels, describe_hits
 from treewass.model.word_pairs import term_names
 from treewass.search.held_documents import documents_of
 from treewass.trees.embedding import MASS_BITS, mass_units
@@ -31,6 +31,7 @@ def explain_label(counted: CountedTexts, number: int = 0) -> PredictionExplanati
     A text without a known word gets the class shares and no reasons.
     """
     held = counted.held
+    demand_labels(held)
     vote = held.vote
     n_looked_at = max(vote.n_neighbors, _LOOKED_AT) if vote.pool is None else vote.n_neighbors
     distances, ids = np.empty((1, 0)), np.empty((1, 0), dtype=np.int64)

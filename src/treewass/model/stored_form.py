@@ -192,7 +192,9 @@ def _words(words: Any, count: int) -> list[str]:
 
 
 def _classes(classes: Any) -> tuple[Any, ...]:
-    _demand(isinstance(classes, list) and len(classes) >= 2, f"at least two classes, got {classes!r}")
+    _demand(isinstance(classes, list) and len(classes) != 1, f"at least two classes, or none, got {classes!r}")
+    if not classes:
+        return ()
     kinds = {type(label) for label in classes}
     _demand(kinds in ({str}, {int}), "classes that are all strings or all integers")
     _demand(all(one < other for one, other in pairwise(classes)), "classes in ascending order")
@@ -269,12 +271,13 @@ def _vote(fields: dict[str, Any], n_classes: int) -> NeighborVote:
     _demand(kind in VOTES, f"a vote among {', '.join(VOTES)}, got {kind!r}")
     _demand(type(n_neighbors) is int and n_neighbors >= 1, f"n_neighbors of at least 1, got {n_neighbors!r}")
     prior = np.array(_numbers(fields.get("prior"), n_classes, "prior"))
-    _demand(bool((prior > _TINIEST_SHARE).all()) and abs(prior.sum() - 1) < 1e-6, "class shares that add up to one")
+    shares = bool((prior > _TINIEST_SHARE).all()) and abs(prior.sum() - 1) < 1e-6
+    _demand(shares or not n_classes, "class shares that add up to one")
     (temperature,) = _numbers([fields.get("temperature")], 1, "temperature")
     _demand(_TINIEST < temperature < 1 / _TINIEST, f"a temperature above 0, got {temperature}")
     if pool is None:
         return NeighborVote(str(kind), int(n_neighbors or 1), prior, temperature)
-    _demand(isinstance(pool, dict) and kind == "distance", "a pool of distance votes")
+    _demand(isinstance(pool, dict) and kind == "distance" and n_classes, "a pool of distance votes")
     temperatures = _numbers(pool.get("temperatures"), None, "temperatures")
     weights = _numbers(pool.get("weights"), len(temperatures), "weights")
     (prior_weight,) = _numbers([pool.get("prior_weight")], 1, "prior_weight")
@@ -328,14 +331,20 @@ def model_card(held: Contents) -> str:
 def _opening_section(held: Contents) -> str:
     about = held.about
     return (
-        f"# {_plain(about.get('name', 'A model of labelled texts'))}\n\n"
-        f"A tree over {len(held.words)} words, learned from labelled documents, and {len(held.index)} "
-        f"documents in {len(held.classes)} classes to find and to vote. "
+        f"# {_plain(about.get('name', held.kind))}\n\n"
+        f"A tree over {len(held.words)} words, learned from documents {'with' if held.classes else 'without'} labels, "
+        f"and {len(held.index)} documents to find{_classes_named(held)}. "
         f"Learned {about.get('learned', 'at an unknown time')} with treewass {about.get('treewass', '(which?)')}."
     )
 
 
+def _classes_named(held: Contents) -> str:
+    return f" and to vote, in {len(held.classes)} classes" if held.classes else ""
+
+
 def _error_section(held: Contents) -> str:
+    if not held.classes:
+        return "## Error\n\nNone: the model was learned without labels, and predicts none."
     if held.evaluation is None:
         return "## Error\n\nNot measured on held-out documents."
     figures = Evaluation.from_dict(held.evaluation)
@@ -355,6 +364,8 @@ def _data_section(held: Contents) -> str:
     more += f"\n\nand {without} documents without a label." if without else ""
     kept = "The texts are stored in this folder." if held.documents.texts is not None else "The texts are not stored."
     source = f"Data: {_plain(held.about['data'])}. " if "data" in held.about else ""
+    if not held.classes:
+        return f"## Data\n\n{source}{kept}"
     return f"## Data\n\n{source}{kept}\n\n{table}{more}"
 
 
@@ -367,19 +378,26 @@ def _settings_section(held: Contents) -> str:
         ("vectoriser", counter["kind"]),
         *((f"vectoriser: {name}", value) for name, value in counter.items() if name not in ("kind", "idf")),
         *([("word vectors", held.word_vectors)] if held.word_vectors is not None else []),
-        ("neighbours", vote.n_neighbors),
-        ("vote", f"{vote.kind}{', calibrated' if vote.pool is not None else ''}"),
-        ("channels", ", ".join(held.channels) or "none"),
     ]
+    if held.classes:
+        rows += [
+            ("neighbours", vote.n_neighbors),
+            ("vote", f"{vote.kind}{', calibrated' if vote.pool is not None else ''}"),
+            ("channels", ", ".join(held.channels) or "none"),
+        ]
     return f"## Settings\n\n{_table(('setting', 'value'), ((name, _code(value)) for name, value in rows))}"
 
 
 def _use_section(held: Contents) -> str:
+    calls = 'model.predict(["a text"])\nmodel.search("a text", k=5)\nmodel.explain_prediction("a text")'
+    commands = "predict`, `search"
+    if not held.classes:
+        calls, commands = 'model.search("some words", k=5)\nmodel.similar("a text", k=5)', "search`, `similar"
     return (
         "## Use\n\n```python\nfrom treewass import DocumentModel\n\n"
         'model = DocumentModel.load("path/of/this/folder")\n'
-        'model.predict(["a text"])\nmodel.search("a text", k=5)\nmodel.explain_prediction("a text")\n```\n\n'
-        "Or `treewass predict`, `search`, `explain` and `report`. The files are JSON and safetensors; reading them "
+        f"{calls}\n```\n\n"
+        f"Or `treewass {commands}`, `explain` and `report`. The files are JSON and safetensors; reading them "
         "runs no code, and `manifest.json` holds their hashes. This card can be edited; the next save replaces it."
         f"{'' if held.documents.texts is not None else ' Neighbours are shown by id only.'}"
     )

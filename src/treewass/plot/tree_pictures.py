@@ -198,6 +198,8 @@ def _draw_branches(ax: Axes, part: _Part, right: int, n_classes: int) -> None:
 
 def _draw_label(ax: Axes, row: _Part, right: int, outline: TreeOutline) -> None:
     text = ax.text(right + 0.04 * right, row.height, row.label, va="center", fontsize=9, parse_math=False)
+    if len(outline.classes) == 1:
+        return
     ax.annotate(
         f"  {outline.classes[row.code]} {100 * row.share:.0f} %", xy=(1, 0.5), xycoords=text, parse_math=False,
         va="center", fontsize=8, color=share_color(row.code, row.share, len(outline.classes)), fontweight="bold",
@@ -268,7 +270,8 @@ def _add_branch(parts: dict[str, list[Any]], outline: TreeOutline, node: Outline
     name = "all words" if node.parent < 0 else ", ".join(escape(word.word) for word in node.words[:_NAMED])
     words = ", ".join(escape(word.word) for word in node.words[:12])
     shares = sorted(zip(node.classes, outline.classes, strict=True), key=lambda pair: -pair[0])[:3]
-    classes = "<br>".join(f"{escape(str(cls))} {100 * part:.0f} %" for part, cls in shares if part >= 0.01)
+    several = len(outline.classes) > 1
+    classes = "".join(f"<br>{escape(str(cls))} {100 * part:.0f} %" for part, cls in shares if several and part >= 0.01)
     _append(
         parts,
         f"node{node.node}",
@@ -276,11 +279,12 @@ def _add_branch(parts: dict[str, list[Any]], outline: TreeOutline, node: Outline
         name,
         max(node.mass - inside - sum(word.mass for word in own), 0.0),
         color,
-        f"<b>{words}</b><br>{node.n_words} words, {100 * node.mass:.1f} % of the mass<br>{classes}",
+        f"<b>{words}</b><br>{node.n_words} words, {100 * node.mass:.1f} % of the mass{classes}",
     )
     for word in own:
         name, main = escape(word.word), escape(str(outline.classes[word.code]))
-        hover = f"<b>{name}</b><br>{100 * word.mass:.2f} % of the mass<br>{main} {100 * word.share:.0f} %"
+        hover = f"<b>{name}</b><br>{100 * word.mass:.2f} % of the mass"
+        hover += f"<br>{main} {100 * word.share:.0f} %" if several else ""
         color = share_color(word.code, word.share, len(outline.classes))
         _append(parts, f"node{node.node}/{word.word}", f"node{node.node}", name, word.mass, color, hover)
 

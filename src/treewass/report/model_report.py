@@ -57,8 +57,9 @@ class Report:
     ----------
     model : DocumentModel
         The model.
-    evaluation : Evaluation
-        Figures on held-out documents. Without any, figures on the training documents, each left out in turn.
+    evaluation : Evaluation or None
+        Figures on held-out documents. Without any, figures on the training documents, each left out in turn. None for
+        a model without labels, for which `telling`, doubtful labels and `samples` are empty, too.
     held_out : bool
         True for figures on held-out documents.
     outline : TreeOutline
@@ -72,7 +73,7 @@ class Report:
     """
 
     model: DocumentModel
-    evaluation: Evaluation
+    evaluation: Evaluation | None
     held_out: bool
     outline: TreeOutline
     telling: dict[Any, list[tuple[str, float]]]
@@ -106,8 +107,8 @@ class Report:
         held = self.model.contents_
         return card(
             "report",
-            title=held.about.get("name", "A model of labelled texts"),
-            error=self.evaluation.error,
+            title=held.about.get("name", held.kind),
+            error=None if self.evaluation is None else self.evaluation.error,
             held_out=self.held_out,
             suspects=self.oddities.suspects,
             duplicates=self.oddities.duplicates,
@@ -118,7 +119,7 @@ class Report:
     def to_dict(self) -> dict[str, Any]:
         """Return the figures to act on, as plain values for JSON."""
         return {
-            "error": self.evaluation.error,
+            "error": None if self.evaluation is None else self.evaluation.error,
             "held_out": self.held_out,
             "near_duplicates": [[pair.first.id, pair.second.id, pair.likeness] for pair in self.oddities.duplicates],
             "doubtful_labels": [
@@ -155,6 +156,8 @@ def make_report(model: DocumentModel) -> Report:
     '<!DOCTYPE html>'
     """
     oddities = find_oddities(model)
+    if not model.contents_.classes:
+        return Report(model, None, False, model.outline(), {}, oddities, ())
     stored = model.contents_.evaluation
     evaluation = _left_out(model, oddities) if stored is None else Evaluation.from_dict(stored)
     return Report(

@@ -164,8 +164,10 @@ def find_oddities(model: DocumentModel, *, max_documents: int = 20_000) -> Oddit
     [(0, 1), (2, 3)]
     """
     held = model.contents_
-    ids = held.documents.labelled
+    ids, _ = held.grouped
     chosen = ids[np.linspace(0, ids.size - 1, min(ids.size, max_documents)).astype(np.intp)]
+    if not held.classes:
+        return Oddities(chosen.size, (), (), (), (), (), *_duplicates(held, chosen), ())
     votes = _votes(held, chosen)
     return Oddities(
         votes.ids.size,

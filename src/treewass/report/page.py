@@ -37,7 +37,7 @@ def render_page(report: Report) -> str:
         held=held,
         evaluation=report.evaluation,
         colors={label: class_color(code) for code, label in enumerate(report.outline.classes)},  # as in the tree
-        class_errors=report.evaluation.class_errors(),
+        class_errors=report.evaluation.class_errors() if report.evaluation is not None else {},
         duplicates=report.oddities.duplicates,
         suspects=report.oddities.suspects,
         kinds=Counter((str(suspect.document.label), str(suspect.suggested)) for suspect in report.oddities.suspects),
@@ -75,7 +75,8 @@ def _source_hash(code: str) -> str:
 
 def _tree_data(report: Report) -> dict[str, Any]:
     """Collect what the page's script needs: the picture, and what to tell about each branch."""
-    ids = report.model.contents_.documents.labelled
+    held = report.model.contents_
+    ids, _ = held.grouped
     classes = report.outline.classes
     branches = {}
     for node in report.outline.nodes:
@@ -89,10 +90,15 @@ def _tree_data(report: Report) -> dict[str, Any]:
             "classes": [
                 [str(classes[code]), share, class_color(code)]
                 for code, share in sorted(enumerate(node.classes), key=lambda pair: -pair[1])[:6]
-                if share >= 0.01
+                if share >= 0.01 and held.classes
             ],
             "documents": [
-                [document.id, str(document.label), document.title or "", excerpt(document.text, _LONGEST_LINE)]
+                [
+                    document.id,
+                    "" if document.label is None else str(document.label),
+                    document.title or "",
+                    excerpt(document.text, _LONGEST_LINE),
+                ]
                 for document in documents
             ],
         }

@@ -18,7 +18,7 @@
 
   const button = (id, label) => {
     const main = branches[id].classes[0];
-    const element = make("button", label, panel, { "--tag": main[2] });
+    const element = make("button", label, panel, main ? { "--tag": main[2] } : {});
     element.type = "button";
     element.dataset.branch = id;
     element.addEventListener("click", () => open(id, true));
@@ -32,7 +32,7 @@
     heading.tabIndex = -1;
     make("p", `${branch.n_words} words, ${percent(branch.mass)} of the mass`, panel);
     if (branch.parent !== null) button(branch.parent, `↑ ${title(branch.parent)}`);
-    make("h4", "Classes", panel);
+    if (branch.classes.length) make("h4", "Classes", panel);
     for (const [label, share, color] of branch.classes) {
       const row = make("div", "", panel, { "--tag": color, "--share": share });
       row.className = "class-row";
@@ -47,7 +47,7 @@
     }
     make("h4", "Documents with most of their mass here", panel);
     const list = make("ul", "", panel);
-    for (const [number, label, name, text] of branch.documents) make("li", `${label}, id ${number}: ${name || text}`, list);
+    for (const [number, label, name, text] of branch.documents) make("li", `${label ? `${label}, ` : ""}id ${number}: ${name || text}`, list);
     return heading;
   };
 

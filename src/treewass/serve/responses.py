@@ -20,6 +20,7 @@ from treewass.model.inference import (
     CountedTexts,
     class_probabilities,
     count_texts,
+    demand_labels,
     describe_document,
 )
 from treewass.model.queries import (
@@ -72,7 +73,7 @@ _FEW = 6  # words and classes of a branch in a list of branches
 
 
 class UnexplainedError(ValueError):
-    """A distance that is not explained: a document is too long, or has no known word."""
+    """What is not explained: a document is too long, or has no known word, or the model has no labels."""
 
 
 def _demand_short(n_words: int) -> None:
@@ -153,8 +154,12 @@ def _near_pieces(counted: CountedTexts, number: int, hit: Hit, view: schemas.Hit
 def predict_texts(held: Contents, texts: Sequence[str], explain: bool) -> list[schemas.Prediction]:
     """Classify texts, all in one search, or `explain` each: say which words and documents decided.
 
-    A text without a known word gets the class shares of the training.
+    A text without a known word gets the class shares of the training. A model without labels is an UnexplainedError.
     """
+    try:
+        demand_labels(held)
+    except ValueError as error:
+        raise UnexplainedError(str(error)) from None
     counted = count_texts(held, texts)
     known = are_known(counted)
     if explain:
@@ -235,7 +240,7 @@ def describe_model(held: Contents, settings: Settings) -> schemas.ModelView:
     """Describe the model that is served, and what the service allows."""
     unlabelled, *counts = np.bincount(held.documents.codes + 1, minlength=len(held.classes) + 1).tolist()
     return schemas.ModelView(
-        name=held.about.get("name", "A model of labelled texts"),
+        name=held.about.get("name", held.kind),
         version=treewass.__version__,
         documents=len(held.index),
         words=len(held.counter.words),
@@ -270,9 +275,7 @@ class _TreeView:
     def __init__(self, held: Contents, component: int) -> None:
         self.held = held
         self.component = component
-        kept = held.documents
-        self.ids = kept.labelled
-        labels = np.array(held.classes)[kept.codes_of(self.ids)]
+        self.ids, labels = held.grouped
         self._found = BranchMasses(held.index.metric, documents_of(held.index, self.ids), labels, component)
 
     def branch(self, node: int) -> schemas.BranchView:
@@ -306,6 +309,8 @@ class _TreeView:
         )
 
     def _classes(self, node: int) -> list[schemas.Share]:
+        if not self.held.classes:
+            return []
         return [schemas.Share(label=label, share=share) for label, share in self._found.shares(node)]
 
     def _words(self, below: NDArray[np.intp]) -> list[schemas.Word]:

@@ -388,7 +388,8 @@ class ModelView(_Answer):
     unlabelled: Annotated[int, Field(description="Documents without a label.")]
     columns: Annotated[list[str], Field(description="Columns to filter by.")]
     examples: Annotated[
-        list[str | None], Field(description="A query of each class that finds some of it, if any does.")
+        list[str | None],
+        Field(description="A query of each class that finds some of it, if any does; without classes some queries."),
     ]
     learned: str | None
     writable: bool

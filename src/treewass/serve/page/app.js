@@ -70,6 +70,7 @@ export async function learnModel() {
   find("model-name").textContent = `${model.name} · ${model.documents.toLocaleString("en")} documents`;
   document.title = `${model.name} · treewass`;
   knowLabels(model.classes);
+  find("classify-link").hidden = !model.classes.length;
   knowWritable(model);
   knowModel(model);
   isKnown = true;

@@ -57,7 +57,7 @@ export function editing(hit) {
   choice.addEventListener("change", () => attempt(() => relabel(hit, choice)));
   const remove = make("button", { type: "button", className: "danger", ariaLabel: `Delete ${heading(hit)}` }, "Delete");
   remove.addEventListener("click", () => confirm(`Delete “${heading(hit)}”? It cannot be brought back.`) && attempt(() => erase(hit, remove)));
-  return [choice, remove];
+  return model.classes.length ? [choice, remove] : [remove];
 }
 
 async function relabel(hit, choice) {

@@ -39,6 +39,7 @@ export function knowModel(described) {
   const options = described.classes.map((label, place) => make("option", { value: String(label) }, `${label} (${described.class_counts[place]})`));
   find("label-filter").replaceChildren(make("option", { value: "" }, "All labels"), ...options);
   find("label-filter").value = shown?.label ?? "";
+  find("label-filter").hidden = !described.classes.length;
 }
 
 // The address of a question: what is looked for, the label, and how many results are shown.
@@ -192,22 +193,23 @@ function details(question, hit, isRanked) {
 // What there is to find, before anything is asked for.
 function showStart() {
   find("unknown").replaceChildren();
-  const rows = model.classes.map((label, place) => {
-    const example = model.examples[place];
-    return make(
+  const isLabelled = model.classes.length > 0;
+  const rows = model.examples.map((example, place) =>
+    make(
       "li",
       {},
-      badge(label),
-      make("span", { className: "hint number" }, model.class_counts[place].toLocaleString("en")),
+      isLabelled ? badge(model.classes[place]) : "",
+      isLabelled ? make("span", { className: "hint number" }, model.class_counts[place].toLocaleString("en")) : "",
       example ? make("a", { href: searchLink(example) }, example) : "",
-    );
-  });
+    ),
+  );
   const number = (count) => count.toLocaleString("en");
-  const unlabelled = model.unlabelled ? `, ${number(model.unlabelled)} of them without a label` : "";
+  const unlabelled = isLabelled && model.unlabelled ? `, ${number(model.unlabelled)} of them without a label` : "";
+  const inClasses = isLabelled ? `, in ${model.classes.length} classes` : "";
   const learned = model.learned ? ` Learned ${model.learned.slice(0, 10)}.` : "";
   find("start").replaceChildren(
-    make("p", {}, `${number(model.documents)} documents${unlabelled}, in ${model.classes.length} classes, with ${number(model.words)} different words.${learned}`),
-    make("h2", {}, "Classes, and words to try"),
+    make("p", {}, `${number(model.documents)} documents${unlabelled}${inClasses}, with ${number(model.words)} different words.${learned}`),
+    make("h2", {}, isLabelled ? "Classes, and words to try" : "Words to try"),
     make("ul", { className: "classes" }, ...rows),
   );
 }

@@ -8,7 +8,7 @@ export async function openTree(node = "0", component = "0") {
   showPath(branch);
   find("branch").replaceChildren(
     make("p", { className: "hint" }, `${branch.n_words.toLocaleString("en")} words, ${percent(branch.mass)} of a document's mass`, branch.path.length > 1 ? `, edge of length ${branch.edge_length.toFixed(3)}` : ""),
-    make("div", { className: "two" }, classes(branch), words(branch)),
+    branch.classes.length ? make("div", { className: "two" }, classes(branch), words(branch)) : words(branch),
     children(branch),
     documents(branch),
   );
@@ -73,7 +73,7 @@ function documents(branch) {
     make(
       "li",
       { className: "card" },
-      make("div", { className: "result-head" }, make("h3", {}, make("a", { href: compareLink(`id:${found.id}`, "") }, heading(found))), badge(found.label), make("span", { className: "number" }, percent(found.mass))),
+      make("div", { className: "result-head" }, make("h3", {}, make("a", { href: compareLink(`id:${found.id}`, "") }, heading(found))), found.label === null ? "" : badge(found.label), make("span", { className: "number" }, percent(found.mass))),
       make("p", { className: "text short" }, found.text || ""),
     ),
   );
