@@ -338,6 +338,7 @@ def test_json_of_any_kind_is_refused(folder, text):
         ({"parts": ["index-0", "index-1"]}, r"holds more: index-1/manifest.json"),
         ({"parts": ["index-0", "index-0"]}, r"list the files of a model: it is damaged"),
         ({"channels": {"linear": "linear.safetensors"}}, "holds more: the channel linear"),
+        ({"channels": {"/../../x": "channel-/../../x.safetensors"}}, "holds more: the channel /../../x"),
         (
             {"documents": {"rows": "documents.safetensors", "vectors": "vectors.safetensors"}},
             "holds more: documents with vectors",

@@ -616,3 +616,23 @@ def test_documents_are_compared_by_their_keys(writer):
     missing = writer.post("/api/explain", json={"first": {"key": "nobody"}, "second": 5})
     assert missing.status_code == 404
     assert writer.post("/api/explain", json={"first": "key:tom", "second": 5}).status_code == 422
+
+
+@pytest.mark.parametrize("name", ["x" * 100_000, "\ud800" * 10])
+def test_an_error_repeats_little_of_what_was_asked_for(writer, name):
+    body = json.dumps({"texts": ["a cat"], "where": {name: 1}})
+    answer = writer.post("/api/search", content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code == 422
+    assert len(answer.content) < 1200
+    columns = json.dumps({"documents": [{"text": "a cat", "label": "cat", "columns": {name: 1}}]})
+    answer = writer.post("/api/documents", content=columns, headers={"Content-Type": "application/json"})
+    assert answer.status_code == 422
+    assert len(answer.content) < 1200
+
+
+def test_documents_bring_few_columns_at_a_time(writer):
+    columns = {f"column {number}": number for number in range(101)}
+    document = {"text": "a cat", "label": "cat", "columns": columns}
+    assert "at most 100" in post(writer, "documents", 422, documents=[document])["detail"]
+    del columns["column 0"]
+    assert post(writer, "documents", 201, documents=[document])["ids"] == [15]

@@ -139,6 +139,20 @@ def test_headers_without_an_end_are_refused(folder):
                 with contextlib.suppress(OSError):
                     connection.sendall(head)
                 assert connection.recv(1000).startswith((b"HTTP/1.1 431 ", b"HTTP/1.1 400 "))
+        chunked = b"POST /api/search HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+        for after in (b"0\r\n" + b"X: a\r\n" * 100_000, b"0\r\nX: " + b"a" * 300_000, b"1;" + b"a" * 300_000):
+            with socket.create_connection(address, timeout=SECONDS) as connection:
+                connection.sendall(chunked)
+                time.sleep(0.2)  # so that the request has begun: what follows is no header of it
+                with contextlib.suppress(OSError):
+                    connection.sendall(after)
+                    assert connection.recv(1000).startswith(b"HTTP/1.1 431 ")
+        small = (
+            b"".join(b"1\r\n%c\r\n" % byte for byte in b'{"texts": ["a cat ' + b"a" * 100_000 + b'"]}') + b"0\r\n\r\n"
+        )
+        with socket.create_connection(address, timeout=SECONDS) as connection:
+            connection.sendall(chunked.replace(b"\r\n\r\n", b"\r\nContent-Type: application/json\r\n\r\n") + small)
+            assert connection.recv(1000).startswith(b"HTTP/1.1 200 ")
         assert client.get("/api/health").status_code == 200
 
 

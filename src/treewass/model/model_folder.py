@@ -228,7 +228,9 @@ def _refuse_newer(manifest: dict[str, Any], path: Path) -> None:
         name: file for name, file in documents.items() if name == "columns" or file in (None, _DOCUMENT_FILES.get(name))
     }
     beyond = [f"documents with {name}" for name, file in documents.items() if file and name not in known]
-    heard = {name: file for name, file in manifest["channels"].items() if file == _channel_file(name)}
+    heard = {
+        name: file for name, file in manifest["channels"].items() if name.isidentifier() and file == _channel_file(name)
+    }
     beyond += [f"the channel {name}" for name in manifest["channels"] if name not in heard]
     beyond += sorted(set(manifest["files"]) ^ _files_of(manifest["parts"], known, heard))
     if beyond:

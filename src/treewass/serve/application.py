@@ -133,7 +133,7 @@ def _add_endpoints(api: FastAPI, live: LiveModel, settings: Settings, measures: 
     lanes = Lanes()
     _add_searches(reads, live, lanes)
     _add_questions(reads, live, lanes)
-    _add_views(reads, live, settings)
+    _add_views(reads, live, lanes, settings)
     _add_writes(writes, live, lanes.writes)
     api.include_router(reads)
     api.include_router(writes)
@@ -267,32 +267,34 @@ async def _written(lane: Lane, answer: Callable[[], BaseModel]) -> Response:
     return Response(await lane.run(write), media_type="application/json")
 
 
-def _add_views(router: APIRouter, live: LiveModel, settings: Settings) -> None:
+def _add_views(router: APIRouter, live: LiveModel, lanes: Lanes, settings: Settings) -> None:
     views = TreeViews()
 
-    @router.get("/model", tags=["service"])
-    def model() -> schemas.ModelView:
+    @router.get("/model", tags=["service"], response_model=schemas.ModelView)
+    async def model() -> Response:
         """Describe the model that is served."""
-        return describe_model(live.current(), settings)
+        return await _written(lanes.reads, lambda: describe_model(live.current(), settings))
 
-    @router.get("/documents/{number}", tags=["documents"], responses=_NO_DOCUMENT)
-    def get_document(number: _Id) -> schemas.DocumentView:
+    @router.get("/documents/{number}", tags=["documents"], responses=_NO_DOCUMENT, response_model=schemas.DocumentView)
+    async def get_document(number: _Id) -> Response:
         """Show a document."""
-        held = live.current()
-        _demand_document(held, number)
-        return schemas.DocumentView.model_validate(describe_document(held, number))
+        return await _written(lanes.reads, lambda: _shown(live.current(), number))
 
-    @router.get("/tree", tags=["questions"], responses=_NO_BRANCH)
-    def tree(
+    @router.get("/tree", tags=["questions"], responses=_NO_BRANCH, response_model=schemas.BranchView)
+    async def tree(
         node: Annotated[int, Query(ge=0, lt=2**31)] = 0,
         component: Annotated[int, Query(ge=0, lt=2**31)] = 0,
-    ) -> schemas.BranchView:
+    ) -> Response:
         """Show a branch of the tree: its classes, words, documents and the branches below it."""
-        held = live.current()
-        trees = held.index.metric.trees
-        if component >= len(trees) or node >= trees[component].n_nodes:
-            raise HTTPException(404, f"There is no node {node} in a tree {component}.")
-        return views.branch(held, component, node)
+
+        def answer() -> schemas.BranchView:
+            held = live.current()
+            trees = held.index.metric.trees
+            if component >= len(trees) or node >= trees[component].n_nodes:
+                raise HTTPException(404, f"There is no node {node} in a tree {component}.")
+            return views.branch(held, component, node)
+
+        return await _written(lanes.explanations, answer)  # after a write, it looks at all documents again
 
 
 def _add_writes(router: APIRouter, live: LiveModel, lane: Lane) -> None:
@@ -317,9 +319,7 @@ def _add_writes(router: APIRouter, live: LiveModel, lane: Lane) -> None:
 
         def relabel() -> schemas.DocumentView:
             live.relabel(number, request.label, idempotency_key)
-            held = live.current()
-            _demand_document(held, number)
-            return schemas.DocumentView.model_validate(describe_document(held, number))
+            return _shown(live.current(), number)
 
         with _explaining_writes():
             return await lane.run(relabel)
@@ -374,6 +374,11 @@ def _text_or_id(held: Contents, document: str | int | schemas.DocumentKey) -> st
     if isinstance(document, int):
         _demand_document(held, document)
     return document
+
+
+def _shown(held: Contents, number: int) -> schemas.DocumentView:
+    _demand_document(held, number)
+    return schemas.DocumentView.model_validate(describe_document(held, number))
 
 
 def _demand_document(held: Contents, number: int) -> None:

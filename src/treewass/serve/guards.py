@@ -56,7 +56,9 @@ class PatientProtocol(HttpToolsProtocol):
     """
 
     _next_look: asyncio.TimerHandle
-    _head_bytes = 0  # of a request whose headers are not complete
+    _head_bytes = (
+        0  # of a request, without its body: headers, and in a body in chunks what comes with each and after all
+    )
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to watch a connection."""
@@ -69,17 +71,17 @@ class PatientProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Take what came, unless headers have no end."""
+        """Take what came, unless headers, or those behind a body in chunks, have no end."""
         self._head_bytes += len(data)
         super().data_received(data)
         if self._head_bytes > 2 * MOST_HEADER_BYTES and not self.transport.is_closing():
             self.transport.write(_LONG_HEAD)
             self.transport.close()
 
-    def on_headers_complete(self) -> None:
-        """Count no further: bodies have a limit of their own."""
-        self._head_bytes = -(1 << 62)
-        super().on_headers_complete()
+    def on_body(self, body: bytes) -> None:
+        """Count no part of a body, which has a limit of its own, nor the few bytes that come with a small part."""
+        self._head_bytes = max(self._head_bytes - 8 * len(body), 0)
+        super().on_body(body)
 
     def on_message_complete(self) -> None:
         """Count the next headers."""

@@ -15,6 +15,7 @@ from treewass.serve.writes import DamagedWritesError
 __all__ = ["explain_problems"]
 
 _LOGGER = logging.getLogger("treewass.serve")
+_LONGEST = 1000  # characters of a sentence
 
 
 def explain_problems(api: FastAPI) -> None:
@@ -30,11 +31,10 @@ def _explain_validation(_: Request, error: Exception) -> JSONResponse:
     """Say in a sentence what the first wrong value is, without repeating it."""
     first: dict[str, Any] = error.errors()[0] if isinstance(error, RequestValidationError) else {}
     if first.get("type") == "json_invalid":
-        return JSONResponse({"detail": f"Expected JSON: {first['ctx']['error']}."}, 400)
+        return _answer(f"Expected JSON: {first['ctx']['error']}.", 400)
     place = ".".join(str(part) for part in first.get("loc", ()))
     message = str(first.get("msg", "wrong")).rstrip(".")
-    sentence = f"{place}: {message}."
-    return JSONResponse({"detail": sentence.encode("utf-8", "replace").decode()[:500]}, 422)
+    return _answer(f"{place}: {message}.", 422)
 
 
 def _explain_refusal(_: Request, error: Exception) -> JSONResponse:
@@ -45,20 +45,25 @@ def _explain_refusal(_: Request, error: Exception) -> JSONResponse:
         causes = ((UnicodeDecodeError, "in UTF-8"), (RecursionError, "with fewer brackets inside each other"))
         wanted = next((text for kind, text in causes if isinstance(error.__cause__, kind)), "with shorter numbers")
         sentence = f"Expected JSON {wanted}."
-    return JSONResponse({"detail": sentence}, status, headers)
+    return _answer(sentence, status, headers)
 
 
 def _explain_damage(_: Request, error: Exception) -> JSONResponse:
     _LOGGER.error("%s", error)
     sentence = "The file of writes is damaged, and nothing is written any more; the service's log says where."
-    return JSONResponse({"detail": sentence}, 500)
+    return _answer(sentence, 500)
 
 
 def _explain_slow_pattern(request: Request, error: Exception) -> JSONResponse:
     if getattr(error, "errno", None) is not None:  # of the system, such as a connection
         return _explain_failure(request, error)
-    return JSONResponse({"detail": "The model's token pattern takes too long to find the words of this text."}, 422)
+    return _answer("The model's token pattern takes too long to find the words of this text.", 422)
 
 
 def _explain_failure(_: Request, __: Exception) -> JSONResponse:
-    return JSONResponse({"detail": "Something went wrong in the service; its log says what."}, 500)
+    return _answer("Something went wrong in the service; its log says what.", 500)
+
+
+def _answer(sentence: str, status: int, headers: Any = None) -> JSONResponse:
+    """Answer with a sentence, which may repeat what was asked for: cut, and without characters that are none."""
+    return JSONResponse({"detail": sentence.encode("utf-8", "replace").decode()[:_LONGEST]}, status, headers)

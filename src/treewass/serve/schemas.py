@@ -128,7 +128,10 @@ class NewDocumentView(_Request):
     key: Annotated[
         str | None, Field(min_length=1, max_length=1000, description="Your own name of it, which no other has.")
     ] = None
-    columns: Annotated[dict[str, Value], Field(description="What else to keep of it, to filter by.")] = {}
+    columns: Annotated[
+        dict[Annotated[str, Field(max_length=200)], Value],
+        Field(max_length=100, description="What else to keep of it, to filter by."),
+    ] = {}
 
 
 class NewDocuments(_Request):
