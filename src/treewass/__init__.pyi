@@ -5,6 +5,9 @@ from . import (
     distances as distances,
 )
 from . import (
+    distributed as distributed,
+)
+from . import (
     documents as documents,
 )
 from . import (

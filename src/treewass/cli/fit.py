@@ -26,6 +26,7 @@ from treewass.cli.data import (
     TitleColumn,
     read_data,
 )
+from treewass.cli.parts import InParts, Scheduler, Workers, fit_in_parts, wants_parts
 from treewass.cli.shared import AsJson, print_json, terminal
 from treewass.compute.progress import waiting
 
@@ -83,6 +84,9 @@ def fit_command(
     neighbors: Annotated[int, typer.Option(min=1, help="Neighbours that vote.")] = 19,
     keep_texts: Annotated[bool, typer.Option("--keep-texts/--no-texts", help="Store the texts in the model.")] = True,
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the split and of the learner.")] = 0,
+    in_parts: InParts = None,
+    workers: Workers = None,
+    scheduler: Scheduler = None,
     as_json: AsJson = False,
 ) -> None:
     """Learn a model from labelled texts, and say how good it is; or from texts alone, with --no-labels.
@@ -90,6 +94,8 @@ def fit_command(
     A share of the documents is held out to measure the error, together with that of TF-IDF neighbours and of a linear
     SVM. Then the model is learned again from all of them. If the data has a column `split` with train and test, the
     error is measured on the test documents, and they are never learned from.
+
+    Data of more than 1 GB, or with --workers or --scheduler, is read file by file; then no error is measured.
     """
     from treewass.documents.histograms import EmptyDocumentWarning
     from treewass.model.document_model import DocumentModel
@@ -101,6 +107,32 @@ def fit_command(
     check_target(target)  # before an hour of learning, not after
     if holds_model(target):
         typer.echo(f"The model in {target} will be replaced.", err=True)
+    model = DocumentModel(
+        metric=metric,
+        word_vectors=vectors if vectors in (None, "minilm") else str(Path(vectors).expanduser()),
+        n_neighbors=neighbors,
+        keep_texts=keep_texts,
+        random_state=seed,
+        verbose=sys.stderr.isatty(),
+    )
+    if wants_parts(data, in_parts, workers, scheduler):
+        seconds = fit_in_parts(
+            model,
+            data,
+            target,
+            workers=workers,
+            scheduler=scheduler,
+            unused={"--title": title, "--keep": columns, "--skip-bad": skip_bad, "--no-labels": no_labels},
+            text=text,
+            label=label,
+            key=key,
+            part=part or None,
+            format=format,
+            encoding=encoding,
+            delimiter="\t" if delimiter == "\\t" else delimiter,
+        )
+        _tell(model, output, None, seconds, as_json)
+        return
     corpus = _read(
         data,
         text=text,
@@ -115,14 +147,6 @@ def fit_command(
         skip_bad=skip_bad,
         bad_rows=bad_rows,
     )
-    model = DocumentModel(
-        metric=metric,
-        word_vectors=vectors if vectors in (None, "minilm") else str(Path(vectors).expanduser()),
-        n_neighbors=neighbors,
-        keep_texts=keep_texts,
-        random_state=seed,
-        verbose=sys.stderr.isatty(),
-    )
     _warn_about_empty_texts(corpus)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EmptyDocumentWarning)  # it was said, once and with their places
@@ -130,8 +154,12 @@ def fit_command(
             _fit_unlabelled(model, corpus) if no_labels else fit_corpus(model, corpus, test_size, seed)
         )
     model.save(target)
+    _tell(model, output, evaluation, seconds, as_json)
+
+
+def _tell(model: DocumentModel, output: str, evaluation: Evaluation | None, seconds: float, as_json: bool) -> None:
     if as_json:
-        print_json(_summary(model, str(target), evaluation, seconds))
+        print_json(_summary(model, str(Path(output).expanduser()), evaluation, seconds))
     else:
         _show(model, output, evaluation, seconds)
 

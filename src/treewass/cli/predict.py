@@ -26,6 +26,7 @@ from treewass.cli.data import (
     TitleColumn,
     read_data,
 )
+from treewass.cli.parts import Scheduler, Workers, predict_in_parts
 from treewass.cli.shared import AsJson, ModelFolder, load_model, print_json, print_rows
 from treewass.compute.progress import in_blocks
 
@@ -46,7 +47,12 @@ def predict_command(
     data: DataFiles,
     output: Annotated[
         str | None,
-        typer.Option("--output", "-o", metavar="FILE", help="A .csv or .jsonl file to write, instead of printing."),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE|FOLDER/",
+            help="A .csv or .jsonl file to write, instead of printing; or a folder, for a Parquet file of each file.",
+        ),
     ] = None,
     text: TextColumn = "text",
     label: Annotated[
@@ -62,18 +68,40 @@ def predict_command(
     skip_bad: SkipBad = False,
     bad_rows: BadRows = "bad-rows.csv",
     defuse: Defuse = False,
+    workers: Workers = None,
+    scheduler: Scheduler = None,
     as_json: AsJson = False,
 ) -> None:
     """Predict the labels of texts: label, probability and the beginning of the text, with tabs between them.
 
     A file has a line for each text, in their order, with its row, counted from 0, its place in the data, and the id,
     the title and the columns that you name.
+
+    If the output is a folder, data is read file by file, and each file gets a Parquet file with the columns label and
+    probability, in the order of its rows.
     """
     import numpy as np
 
     from treewass.documents.histograms import warn_about_empty_rows
     from treewass.model.inference import UNKNOWN_TEXTS, class_probabilities, count_texts
 
+    if workers or scheduler or _is_folder(output) or any("://" in source for source in data):
+        predict_in_parts(
+            model,
+            data,
+            output,
+            workers=workers,
+            scheduler=scheduler,
+            unused={"--title": title, "--keep": columns, "--skip-bad": skip_bad, "--defuse": defuse, "--json": as_json},
+            text=text,
+            label=label,
+            key=key,
+            part=None,
+            format=format,
+            encoding=encoding,
+            delimiter="\t" if delimiter == "\\t" else delimiter,
+        )
+        return
     if output is not None:
         _check_output(Path(output).expanduser())
     corpus = read_data(
@@ -107,6 +135,11 @@ def predict_command(
         wrong = sum(str(held.classes[code]) != truth for code, truth in zip(best, corpus.labels, strict=True))
         typer.echo(f"{wrong} of {len(corpus)} wrong: error {100 * wrong / len(corpus):.1f} %", err=True)
         _say_what_was_learned(held, corpus.texts)
+
+
+def _is_folder(output: str | None) -> bool:
+    """Tell whether the output is meant to be a folder: one that is there, or a name that ends with a slash."""
+    return output is not None and (output.endswith("/") or "://" in output or Path(output).expanduser().is_dir())
 
 
 def _check_output(path: Path) -> None:

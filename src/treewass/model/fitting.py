@@ -17,7 +17,7 @@ from treewass.documents.arguments import check_choice, check_integer
 from treewass.documents.histograms import first_few
 from treewass.documents.vector_sources import find_vectors, source_name
 from treewass.documents.word_vectors import UncoveredWordsWarning, none_covered
-from treewass.model.contents import Contents, MetricSettings
+from treewass.model.contents import Contents, Documents, MetricSettings
 from treewass.model.labelled_texts import NewTexts, check_labels, class_numbers, labels_like
 from treewass.model.vectorizers import make_counter
 from treewass.model.word_pairs import count_terms
@@ -33,11 +33,20 @@ if TYPE_CHECKING:
 
     from treewass.classify.classifier import TreeWassersteinClassifier
     from treewass.documents.word_vectors import AlignedVectors
+    from treewass.learners.profile.class_counts import ClassCounts
     from treewass.model.document_model import DocumentModel
-    from treewass.model.vectorizers import TextCounter
+    from treewass.model.vectorizers import TextCounter, WordCounter
     from treewass.votes.channels import TermRows
 
-__all__ = ["fit_contents", "fit_unlabelled", "make_metric", "updated_contents", "with_documents", "without_documents"]
+__all__ = [
+    "fit_contents",
+    "fit_unlabelled",
+    "learned_contents",
+    "make_metric",
+    "updated_contents",
+    "with_documents",
+    "without_documents",
+]
 
 
 def fit_contents(model: DocumentModel, new: NewTexts) -> Contents:
@@ -127,6 +136,43 @@ def _no_vote(model: DocumentModel) -> NeighborVote:
     """Keep how neighbours would decide, if there were labels."""
     check_choice("vote", model.vote, VOTES)
     return NeighborVote(model.vote, check_integer("n_neighbors", model.n_neighbors), np.zeros(0), 1.0)
+
+
+def learned_contents(
+    model: DocumentModel,
+    counter: WordCounter,
+    counts: ClassCounts,
+    texts: list[str],
+    labels: list[Any],
+    weights: NDArray[np.float64] | None,
+) -> Contents:
+    """Learn a model of no documents from the counts of many and from some of them, the sample.
+
+    If these are all of them, metric, vote and channels are those of `fit_contents`.
+    """
+    from treewass.learners import ProfileTreeWasserstein
+
+    _demand_classes(counts.classes)
+    counter = counter.with_words(counts.words)
+    metric = make_metric(model.metric, random_state=model.random_state, verbose=model.verbose, n_jobs=model.n_jobs)
+    sequences = counter.sequences(texts)
+    sampled = counter.count(texts, sequences)
+    learner = ProfileTreeWasserstein.from_counts(counts, (sampled, labels, weights), **metric.get_params())
+    terms = sequences.terms(len(counter.words)) if _hears_words(model) else None
+    classifier = _learn(model, sampled, labels, weights, terms, None, learner)
+    nothing = np.zeros(0, dtype=np.int64)
+    return Contents(
+        counter,
+        TreeIndex(classifier.metric_, n_jobs=model.n_jobs),
+        tuple(classifier.classes_.tolist()),
+        Documents(nothing, nothing.astype(np.int32)),
+        classifier.neighbor_vote_,
+        MetricSettings.of(model.metric, learner),
+        _history(learner),
+        _stamp({}),
+        channels=classifier.channels_,
+        linear=model.linear,
+    )
 
 
 def with_documents(held: Contents, new: NewTexts) -> tuple[Contents, NDArray[np.int64]]:
@@ -249,6 +295,7 @@ def _learn(
     weights: NDArray[np.float64] | None,
     terms: TermRows | None,
     vectors: AlignedVectors | None,
+    learned: Any = None,
 ) -> TreeWassersteinClassifier:
     from treewass.classify.classifier import TreeWassersteinClassifier
 
@@ -264,7 +311,7 @@ def _learn(
         n_jobs=model.n_jobs,
         random_state=model.random_state,
     )
-    classifier._fit(counts, labels, weights, terms)
+    classifier._fit(counts, labels, weights, terms, learned)
     if vectors is not None:
         classifier.learner_.set_params(word_vectors=None)  # what is kept of the learner is its settings
     return classifier

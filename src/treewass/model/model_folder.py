@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     Files = dict[str, dict[str, NDArray[Any]]]
 
-__all__ = ["check_target", "data_name", "holds_model", "in_parts", "load_contents", "save_contents"]
+__all__ = ["check_target", "data_name", "holds_model", "in_parts", "load_contents", "part_folders", "save_contents"]
 
 _KIND = ManifestKind(
     "a model", "treewass model", (1, 2), "Fit the model again, or read it with the release that wrote it."
@@ -143,6 +143,13 @@ def data_name(folder: str | os.PathLike[str]) -> str:
     """Return the name of the sub-folder that holds a model's data: another one whenever a model is saved."""
     path = Path(folder)
     return str(_checked(_KIND.read(path), path)["data"])
+
+
+def part_folders(folder: str | os.PathLike[str]) -> list[Path]:
+    """Return the folders that hold the parts of a model's index, each an index by itself."""
+    path = Path(folder)
+    entries = _checked(_KIND.read(path), path)
+    return [path / entries["data"] / part for part in entries["parts"]]
 
 
 def load_contents(folder: str | os.PathLike[str], *, n_jobs: int | None = None) -> Contents:

@@ -184,9 +184,10 @@ class WordCounter:
             return self, found
         columns = np.arange(len(numbers), dtype=np.int32)
         columns[[numbers[word] for word in new]] = np.arange(len(known), len(numbers))
-        return self._with([*known, *new]), WordSequences(columns[found.words], found.bounds)
+        return self.with_words([*known, *new]), WordSequences(columns[found.words], found.bounds)
 
-    def _with(self, words: Sequence[str]) -> WordCounter:
+    def with_words(self, words: Sequence[str]) -> WordCounter:
+        """Return a counter of the same settings that knows other words, in the order of columns."""
         counter = copy(self)
         counter.words = tuple(words)
         vars(counter).pop("columns", None)

@@ -21,6 +21,7 @@ __all__ = [
     "are_parts",
     "load_parts",
     "load_shards",
+    "part_folders",
     "part_manifest",
     "refuse_missing",
     "save_parts",
@@ -76,21 +77,33 @@ def load_shards(
     path = Path(folder)
 
     def load(manifest: dict[str, Any]) -> list[TreeIndex]:
-        data, parts, files = manifest.get("data"), manifest.get("parts", ()), manifest.get("files", {})
-        if not (
-            isinstance(data, str)
-            and DATA_NAME.fullmatch(data)
-            and are_parts(parts)
-            and are_described(files)
-            and set(map(part_manifest, parts)) == set(files)
-        ):
-            raise ValueError(f"Expected the {_KIND.file} of {path} to list the parts of an index: it is damaged.")
-        refuse_missing(path / data, parts)
-        for name, described in files.items():
-            check_file(path / data / name, described)
-        return load_parts(path / data, parts, mmap=mmap, check=check)
+        return load_parts(*_checked(manifest, path), mmap=mmap, check=check)
 
     return _KIND.read_listed(path, load)
+
+
+def part_folders(folder: str | os.PathLike[str]) -> list[Path]:
+    """Return the folders of the shards that `save_shards` wrote, each an index by itself; raises as `load_shards`."""
+    path = Path(folder)
+    data, parts = _KIND.read_listed(path, lambda manifest: _checked(manifest, path))
+    return [data / part for part in parts]
+
+
+def _checked(manifest: dict[str, Any], path: Path) -> tuple[Path, list[str]]:
+    """Check that a manifest lists parts, and that they are there; return their data folder and their names."""
+    data, parts, files = manifest.get("data"), manifest.get("parts", ()), manifest.get("files", {})
+    if not (
+        isinstance(data, str)
+        and DATA_NAME.fullmatch(data)
+        and are_parts(parts)
+        and are_described(files)
+        and set(map(part_manifest, parts)) == set(files)
+    ):
+        raise ValueError(f"Expected the {_KIND.file} of {path} to list the parts of an index: it is damaged.")
+    refuse_missing(path / data, parts)
+    for name, described in files.items():
+        check_file(path / data / name, described)
+    return path / data, parts
 
 
 def save_parts(data: Path, shards: Sequence[Shard]) -> list[str]:

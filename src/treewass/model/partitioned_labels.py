@@ -1,0 +1,114 @@
+"""Labels for files of documents: each partition is read, scored and written by itself."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from treewass.compute.extras import require
+from treewass.documents.partitions import Partition
+from treewass.model.contents import Contents
+from treewass.model.inference import class_probabilities, count_texts
+from treewass.model.model_folder import data_name
+from treewass.model.partitioned import Engine, load_once, one_after_another
+from treewass.storage.folders import replacing
+
+if TYPE_CHECKING:
+    from treewass.documents.corpus_rows import Document
+
+__all__ = ["Scored", "predict_partitions"]
+
+_BLOCK = 1000
+
+
+class Scored(NamedTuple):
+    """How many texts were scored, how many of them hold no known word, and how many labels were wrong, if known."""
+
+    n_documents: int
+    n_unknown: int
+    n_wrong: int | None
+
+    def __add__(self, other: tuple[Any, ...]) -> Scored:
+        documents, unknown, wrong = other
+        known = None if self.n_wrong is None or wrong is None else self.n_wrong + wrong
+        return Scored(self.n_documents + documents, self.n_unknown + unknown, known)
+
+
+def predict_partitions(
+    model: Path, partitions: Sequence[Partition], out: str, *, engine: Engine = one_after_another
+) -> Scored:
+    """Label the documents of each partition, and write a Parquet file for each: ``part-00000.parquet`` and so on.
+
+    A file has the columns ``label`` and ``probability``, and before them the keys under their column's name, where
+    the partitions have some. Its rows are those of the partition, in their order.
+
+    Parameters
+    ----------
+    model : Path
+        The folder of a model, which the engine must see.
+    partitions : sequence of Partition
+        With labels, wrong predictions are counted.
+    out : str
+        The folder to write to, or an address that fsspec can write to. Files of the same names are replaced.
+    engine : callable, optional
+        Does the work on each partition.
+
+    Returns
+    -------
+    Scored
+    """
+    require("pyarrow.parquet", purpose="Writing Parquet files", extra="dask")
+    if "://" not in out:
+        Path(out).mkdir(parents=True, exist_ok=True)
+    shared = {"model": model, "name": data_name(model), "out": out}
+    tasks = list(enumerate(partitions))
+    total = Scored(0, 0, 0)
+    for scored in engine(_predict_partition, tasks, "predicting labels", **shared):
+        total += scored
+    return total if partitions[0].request.label is not None else total._replace(n_wrong=None)
+
+
+def _predict_partition(task: tuple[int, Partition], *, model: Path, name: str, out: str) -> Scored:
+    """Label the documents of one partition and write them to a file, in one step."""
+    arrow: Any = require("pyarrow", purpose="Writing Parquet files", extra="dask")
+    parquet: Any = require("pyarrow.parquet", purpose="Writing Parquet files", extra="dask")
+    number, partition = task
+    held, documents, key = load_once(model, name), partition.documents(), partition.request.key
+    labels = arrow.string() if isinstance(held.classes[0], str) else arrow.int64()
+    fields = [*([(key, arrow.string())] if key else []), ("label", labels), ("probability", arrow.float64())]
+    schema, total = arrow.schema(fields), Scored(0, 0, 0)
+    with _writing(out, f"part-{number:05d}.parquet") as path, parquet.ParquetWriter(path, schema) as writer:
+        while block := list(islice(documents, _BLOCK)):
+            columns, scored = _predicted(held, block)
+            writer.write_table(arrow.table(([document.key for document in block], *columns)[0 if key else 1 :], schema))
+            total += scored
+    return total
+
+
+def _predicted(held: Contents, documents: list[Document]) -> tuple[tuple[list[Any], list[float]], Scored]:
+    """Return labels and their probabilities, and how many there are, unknown and wrong."""
+    counted = count_texts(held, [document.text for document in documents])
+    probabilities = class_probabilities(counted)
+    codes = probabilities.argmax(axis=1)
+    labels = [held.classes[code] for code in codes.tolist()]
+    wrong = sum(str(label) != document.label for label, document in zip(labels, documents, strict=True))
+    return (labels, probabilities.max(axis=1).tolist()), Scored(len(documents), counted.unknown.size, wrong)
+
+
+@contextmanager
+def _writing(out: str, name: str) -> Iterator[Path]:
+    """Give a path to write a file to; it appears in the folder, or at the address, when it is whole."""
+    if "://" not in out:
+        with replacing(Path(out, name)) as path:
+            yield path
+        return
+    core: Any = require("fsspec.core", purpose=f"Writing to {out}", extra="dask")
+    system, folder = core.url_to_fs(out)
+    with tempfile.TemporaryDirectory(prefix="treewass-") as here:
+        yield Path(here, name)
+        system.makedirs(folder, exist_ok=True)
+        system.put_file(str(Path(here, name)), f"{folder.rstrip('/')}/{name}")

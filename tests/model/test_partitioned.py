@@ -1,0 +1,185 @@
+import json
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from treewass import DocumentModel
+from treewass.documents.partitions import find_partitions
+from treewass.model.partitioned import PartitionSettings, fit_partitions, index_partitions
+from treewass.model.partitioned_labels import predict_partitions
+
+QUERIES = ["a b c", "e f i j", "nothing known", ""]
+
+
+def corpus(n_documents=60):
+    random = np.random.RandomState(5)
+    texts, labels = [], []
+    for number in range(n_documents):
+        own = "abcd" if number % 3 else "efgh"
+        texts.append(" ".join([*random.choice(list(own), 4), *random.choice(list("ijklmnop"), 3)]))
+        labels.append("x" if number % 3 else "y")
+    return texts, labels
+
+
+def write_parts(folder, texts, labels, n_parts, order=None):
+    """Write documents to files, as many in each, and return their paths in an order."""
+    folder.mkdir(exist_ok=True)
+    paths = []
+    for number, rows in enumerate(np.array_split(np.arange(len(texts)), n_parts)):
+        paths.append(folder / f"part-{number}.jsonl")
+        lines = [json.dumps({"text": texts[row], "label": labels[row], "id": f"doc {row}"}) for row in rows]
+        paths[-1].write_text("\n".join(lines), encoding="utf-8")
+    return paths if order is None else [paths[number] for number in order]
+
+
+def fitted(folder, paths, *, model=None, key=None, **settings):
+    model = model or DocumentModel(n_neighbors=5)
+    place = folder / f"work-{len(list(folder.iterdir()))}"
+    place.mkdir()
+    partitions = find_partitions(paths, key=key)
+    model.contents_ = fit_partitions(model, partitions, place, settings=PartitionSettings(**settings))
+    return model
+
+
+def assert_same_learning(first, second):
+    assert first.words_ == second.words_
+    assert first.metric_.digest == second.metric_.digest
+    assert np.array_equal(first.metric_.masses, second.metric_.masses)
+    assert np.array_equal(first.classes_, second.classes_)
+
+
+@pytest.fixture(scope="module")
+def in_memory():
+    return DocumentModel(n_neighbors=5).fit(*corpus())
+
+
+@pytest.mark.filterwarnings("ignore::treewass.EmptyDocumentWarning")
+@pytest.mark.parametrize("n_parts", [1, 2, 7])
+def test_the_model_of_files_is_that_of_all_texts_in_memory(tmp_path, in_memory, n_parts):
+    texts, labels = corpus()
+    paths = write_parts(tmp_path, texts, labels, n_parts)
+    model = fitted(tmp_path, paths, key="id", shard_size=20)
+    assert_same_learning(model, in_memory)
+    assert len(model.index_.shards) == {1: 3, 2: 4, 7: 4}[n_parts]
+    assert np.array_equal(model.predict_proba(QUERIES), in_memory.predict_proba(QUERIES))
+    expected = [(hit.id, hit.text, hit.label, hit.distance) for hit in in_memory.similar("a b e", k=9)]
+    assert [(hit.id, hit.text, hit.label, hit.distance) for hit in model.similar("a b e", k=9)] == expected
+    assert model.document(key="doc 31").text == texts[31]
+    model.save(tmp_path / "model")
+    loaded = DocumentModel.load(tmp_path / "model")
+    assert np.array_equal(loaded.predict_proba(QUERIES), in_memory.predict_proba(QUERIES))
+    assert list(loaded.contents_.documents.texts) == texts
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_words_and_metric_do_not_depend_on_the_order_of_files(tmp_path, in_memory, order):
+    paths = write_parts(tmp_path, *corpus(), 3, order)
+    assert_same_learning(fitted(tmp_path, paths), in_memory)
+
+
+@pytest.mark.filterwarnings("ignore::treewass.EmptyDocumentWarning")
+def test_a_sample_gives_the_same_model_for_any_division_and_order(tmp_path, monkeypatch):
+    monkeypatch.setattr("treewass.model.partitioned._FEWEST", 10)
+    texts, labels = corpus()
+    texts, labels = [*texts, *texts[:9]], [*labels, *labels[:9]]  # some come twice
+    models = []
+    for n_parts, order in ((1, None), (2, [1, 0]), (7, [3, 6, 0, 2, 5, 1, 4])):
+        folder = tmp_path / str(n_parts)
+        models.append(fitted(folder, write_parts(folder, texts, labels, n_parts, order), sample_size=40))
+    for model in models[1:]:
+        assert_same_learning(model, models[0])
+        assert model.contents_.history == models[0].contents_.history
+        assert np.array_equal(model.predict_proba(QUERIES), models[0].predict_proba(QUERIES))
+    assert len(models[0].index_) == len(texts)
+    assert models[0].metric_.digest != DocumentModel(n_neighbors=5).fit(texts, labels).metric_.digest
+
+
+def test_rare_words_are_left_out_by_their_total(tmp_path):
+    texts, labels = corpus()
+    model = fitted(
+        tmp_path,
+        write_parts(tmp_path, [f"{text} rare{n // 2}" for n, text in enumerate(texts)], labels, 7),
+        max_words=20,
+    )
+    assert model.words_ == tuple("abcdefghijklmnop")
+
+
+def test_files_are_indexed_under_the_metric_of_a_model(tmp_path, in_memory):
+    in_memory.save(tmp_path / "model")
+    texts, labels = corpus(90)
+    paths = write_parts(tmp_path, texts, labels, 2)
+    work = tmp_path / "work"
+    work.mkdir()
+    index = index_partitions(tmp_path / "model", find_partitions(paths, label=None), work, shard_size=40)
+    whole = DocumentModel.load(tmp_path / "model").index_.__class__(in_memory.metric_)
+    whole.add(in_memory.contents_.count(texts))
+    queries = in_memory.contents_.count(texts[:20])
+    for found, expected in zip(index.search(queries, 7), whole.search(queries, 7), strict=True):
+        assert np.array_equal(found, expected)
+
+
+def test_labels_of_files_are_those_of_the_model(tmp_path, in_memory):
+    import pyarrow.parquet as parquet
+
+    in_memory.save(tmp_path / "model")
+    texts, labels = corpus(90)
+    texts[7] = "unheard of"
+    paths = write_parts(tmp_path, texts, labels, 2)
+    partitions = find_partitions(paths, key="id", part=None)
+    scored = predict_partitions(tmp_path / "model", partitions, str(tmp_path / "out"))
+    files = sorted((tmp_path / "out").iterdir())
+    assert [file.name for file in files] == ["part-00000.parquet", "part-00001.parquet"]
+    table = [row for file in files for row in parquet.read_table(file).to_pylist()]
+    with pytest.warns(match="1 document"):
+        probabilities = in_memory.predict_proba(texts)
+    predicted = in_memory.classes_[probabilities.argmax(axis=1)]
+    assert [row["id"] for row in table] == [f"doc {row}" for row in range(90)]
+    assert [row["label"] for row in table] == predicted.tolist()
+    assert [row["probability"] for row in table] == probabilities.max(axis=1).tolist()
+    assert scored == (90, 1, int((predicted != np.array(labels)).sum()))
+
+
+def test_labels_go_to_an_object_store(tmp_path, in_memory):
+    import fsspec
+
+    in_memory.save(tmp_path / "model")
+    paths = write_parts(tmp_path, *corpus(), 2)
+    store = fsspec.filesystem("memory")
+    try:
+        scored = predict_partitions(tmp_path / "model", find_partitions(paths, label=None), "memory://bucket/out")
+        assert sorted(store.ls("/bucket/out", detail=False)) == [f"/bucket/out/part-0000{n}.parquet" for n in (0, 1)]
+        assert scored.n_wrong is None
+    finally:
+        store.rm("/bucket", recursive=True)
+
+
+def test_what_needs_all_texts_at_once_is_refused(tmp_path):
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    paths = write_parts(tmp_path, *corpus(), 1)
+    for model, message in (
+        (DocumentModel(metric="stw"), 'Expected the metric "profile"'),
+        (DocumentModel(vectorizer=TfidfVectorizer()), "counts single words"),
+        (DocumentModel(word_vectors="minilm"), "no word_vectors"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            fitted(tmp_path, paths, model=model)
+    with pytest.raises(ValueError, match="sample_size of at least 2000, got 100"):
+        PartitionSettings(sample_size=100)
+
+
+def test_one_label_and_no_documents_are_refused(tmp_path):
+    texts, _ = corpus()
+    with pytest.raises(ValueError, match="at least two different labels"):
+        fitted(tmp_path, write_parts(tmp_path, texts, ["x"] * len(texts), 2))
+    empty = tmp_path / "empty.jsonl"
+    empty.write_text("\n")
+    with pytest.raises(ValueError, match=r"Expected documents, but .*empty.jsonl"):
+        fitted(tmp_path, [empty])
+
+
+def test_keys_that_come_again_in_another_file_are_refused(tmp_path):
+    paths = write_parts(tmp_path, *corpus(), 2)
+    with pytest.raises(ValueError, match="30 come again"):
+        fitted(tmp_path, [paths[0], paths[0]], key="id")
