@@ -3,7 +3,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from treewass import plot
+from treewass import Tree, TreeMetric, plot
 from treewass.cards.colors import class_color
 from treewass.explain import tree_outline
 
@@ -33,21 +33,61 @@ def test_a_large_tree_is_cut_to_what_can_be_read(large):
     assert everything == pytest.approx(1)
 
 
-def test_the_icicle_holds_the_tree(large):
+def folded(outline):
+    """Branches right below the root whose main class has little more than its even share."""
+    even = 1 / len(outline.classes)
+    return [n for n in outline.nodes if n.parent == 0 and (max(n.classes) - even) / (1 - even) <= 0.1]
+
+
+def test_the_interactive_tree_holds_the_tree(large):
     trace = plot.interactive_tree(large, max_words=3).data[0]
     parents = dict(zip(trace.ids, trace.parents, strict=True))
     assert len(parents) == len(trace.ids)
-    assert {f"node{node.node}" for node in large.nodes} <= set(parents)
+    closed = {f"node{node.node}" for node in folded(large)}
+    assert not closed & set(trace.parents)
+    below = {name for name in map("node{}".format, range(1000)) if name in parents}
+    opened = {f"node{node.node}" for node in large.nodes if not under(large, node, folded(large))}
+    assert below == opened | closed
     assert all(parent in parents for name, parent in parents.items() if name != "node0")
     totals = dict(zip(trace.ids, trace.values, strict=True))
-    assert sum(totals.values()) == pytest.approx(1)
+    small = sum(totals[name] for name in closed)
+    mixed = sum(node.mass for node in folded(large))
+    assert sum(totals.values()) - small == pytest.approx(1 - mixed)
+    assert small <= 0.05
     assert min(totals.values()) >= 0
+
+
+def under(outline, node, tops):
+    """Tell whether a branch is one of some, or lies below one."""
+    nodes = {entry.node: entry for entry in outline.nodes}
+    while node.parent > 0:
+        node = nodes[node.parent]
+    return node in tops
+
+
+def test_the_interactive_tree_leads_with_what_tells_and_folds_what_does_not():
+    metric = TreeMetric(Tree([-1, 0, 0, 0], word_nodes=[1, 2, 3, 3]))
+    counts = [[8, 1, 0, 0], [8, 0, 1, 1], [8, 0, 1, 0]]
+    outline = tree_outline(metric, counts, ["pet", "car", "car"], ["the", "cat", "road", "wheel"])
+    trace = plot.interactive_tree(outline).data[0]
+    assert [name for name, parent in zip(trace.ids, trace.parents, strict=True) if parent == "node0"] == [
+        "node3", "node2", "node1",
+    ]  # fmt: skip
+    assert dict(zip(trace.ids, trace.labels, strict=True))["node1"] == "mixed"
+    assert dict(zip(trace.ids, trace.values, strict=True))["node1"] < 0.02
+    plain = tree_outline(metric, [[1, 0, 0, 0], [1, 0, 0, 0]], ["pet", "car"], ["the", "cat", "road", "wheel"])
+    assert "mixed" not in plot.interactive_tree(plain).data[0].labels  # nothing tells, so nothing is folded
+
+
+def test_colours_are_those_of_all_classes():
+    metric = TreeMetric(Tree([-1, 0], word_nodes=[1, 1]))
+    outline = tree_outline(metric, [[1, 0], [0, 1]], ["b", "c"], ["x", "y"])
+    trace = plot.interactive_tree(outline, classes=["a", "b", "c"]).data[0]
+    assert dict(zip(trace.ids, trace.marker.colors, strict=True))["node1/x"] == class_color(1)
 
 
 def test_markup_in_words_stays_text():
     words = ["<b>x</b>", "y", "z"]
-    from treewass import Tree, TreeMetric
-
     outline = tree_outline(TreeMetric(Tree([-1, 0], word_nodes=[1, 1, 0])), np.eye(3), ["a", "<i>", "c"], words)
     trace = plot.interactive_tree(outline).data[0]
     assert not any("<b>x" in text for text in trace.labels)

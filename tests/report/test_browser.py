@@ -44,7 +44,8 @@ def page(browser, report_file):
     page.on("console", lambda message: page.complaints.append(message.text))
     page.on("pageerror", lambda error: page.complaints.append(str(error)))
     page.goto(report_file.as_uri())
-    page.wait_for_selector("#tree-picture[data-ready=true]")
+    for picture in ("#tree-picture", "#map-picture"):
+        page.wait_for_selector(f"{picture}[data-ready=true]")
     yield page
     context.close()
 
@@ -76,7 +77,7 @@ def test_markup_in_documents_shows_as_text(page):
 
 def test_a_click_opens_a_branch(page):
     before = page.locator("#branch").get_attribute("data-branch")
-    page.locator("#tree-picture g.slice").nth(1).click()
+    page.locator("#tree-picture g.slice path.surface").last.click()  # one that no other lies over
     page.wait_for_function("before => document.getElementById('branch').dataset.branch !== before", arg=before)
     panel = page.locator("#branch").inner_text()
     for piece in ("Classes", "Heaviest words", "Documents with most of their mass here"):
@@ -114,8 +115,7 @@ def test_dark_and_narrow_screens_are_served(page):
     page.emulate_media(color_scheme="dark")
     assert ground() != light
     page.set_viewport_size({"width": 420, "height": 800})
-    page.wait_for_timeout(200)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 420
+    page.wait_for_function("() => document.documentElement.scrollWidth <= 420")
     assert page.complaints == []
 
 
@@ -125,12 +125,76 @@ def test_doubtful_labels_can_be_filtered(page):
     total = entries.count()
     assert total > 1
     kind = entries.first.get_attribute("data-kind")
-    page.select_option("#filter-kind", kind)
+    page.select_option("form[data-list=suspects] select", kind)
     assert {entry.get_attribute("data-kind") for entry in visible.all()} == {kind}
-    assert page.locator("#filter-count").inner_text() == f"{visible.count()} shown"
-    page.select_option("#filter-kind", "")
-    page.fill("#filter-text", " ".join(entries.nth(1).locator(".text").first.text_content().split()[-9:-1]))
+    assert page.locator("form[data-list=suspects] output").inner_text() == f"{visible.count()} shown"
+    page.select_option("form[data-list=suspects] select", "")
+    page.fill(
+        "form[data-list=suspects] input", " ".join(entries.nth(1).locator(".text").first.text_content().split()[-9:-1])
+    )
     assert 1 <= visible.count() < total
-    page.fill("#filter-text", "no such word")
+    page.fill("form[data-list=suspects] input", "no such word")
     assert visible.count() == 0
     assert page.complaints == []
+
+
+def test_near_duplicates_can_be_filtered(page):
+    visible = page.locator("#pairs details:not([hidden])")
+    total = visible.count()
+    page.fill("form[data-list=pairs] input", f"id {len(labelled_texts()[0])}")  # the last text, after the evil one
+    assert visible.count() == 1 < total
+    assert page.locator("form[data-list=pairs] output").inner_text() == f"{visible.count()} shown"
+
+
+def opacities(page):
+    """How strongly the points of the map are drawn."""
+    return page.evaluate(
+        "[...document.querySelectorAll('#map-picture .point')].map((point) => Number(getComputedStyle(point).opacity))"
+    )
+
+
+def test_the_map_is_searched_by_words_and_labels(page):
+    total = page.locator("#map-picture .point").count()
+    assert page.locator("#map-count").inner_text() == f"{total} documents"
+    page.fill("#map-words", "cats purr")
+    assert page.locator("#map-documents li").count() == 1
+    assert page.locator("#map-count").inner_text() == "1 document"
+    page.wait_for_function(
+        "() => [...document.querySelectorAll('#map-picture .point')].some((point) => point.style.opacity < 0.5)"
+    )
+    assert sum(opacity > 0.5 for opacity in opacities(page)) == 1
+    page.fill("#map-words", "")
+    button = page.get_by_role("button", name="red", exact=True)
+    button.focus()
+    page.keyboard.press("Enter")
+    assert button.get_attribute("aria-pressed") == "false"
+    page.wait_for_function(f"() => document.querySelectorAll('#map-picture .point').length < {total}")
+    button.click()
+    page.wait_for_function(f"() => document.querySelectorAll('#map-picture .point').length === {total}")
+    assert page.complaints == []
+
+
+def test_hovering_and_clicking_a_point_shows_its_text(page):
+    page.get_by_role("button", name="<b>evil</b>").scroll_into_view_if_needed()
+    for label in ("red", "green", "blue"):
+        page.get_by_role("button", name=label, exact=True).click()
+    page.wait_for_function("() => document.querySelectorAll('#map-picture .point').length === 1")
+    page.locator("#map-picture .point").hover(force=True)
+    page.locator("#map-picture .hovertext").wait_for()
+    assert "<script>" in page.locator("#map-picture .hovertext").text_content()
+    page.mouse.down()
+    page.mouse.up()
+    page.locator("#map-documents li").wait_for()
+    assert "<script>" in page.locator("#map-documents li").inner_text()
+    assert "owned" not in page.title()
+
+
+def test_confusions_are_read_on_a_phone(page):
+    page.set_viewport_size({"width": 400, "height": 800})
+    row = page.locator(".confusion tbody tr").first
+    shown = row.locator("td").evaluate_all(
+        "cells => cells.filter((cell) => cell.offsetParent).map((cell) => cell.textContent)"
+    )
+    assert shown
+    assert all(int(count) > 0 for count in shown)
+    assert page.locator(".confusion").evaluate("table => table.scrollWidth") <= 400

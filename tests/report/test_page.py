@@ -18,7 +18,7 @@ def test_markup_in_documents_is_text():
     assert "<script" not in outside
     assert "&lt;script&gt;" in outside
     assert "<b>cat" not in page
-    data = re.search(r'<script type="application/json" id="tree-data">(.*?)</script>', page, re.DOTALL)[1]
+    data = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)[1]
     assert "<" not in data
     assert page.count("<script") == page.count("</script>") == 3
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import colorsys
 
-__all__ = ["GREY", "class_color", "faded", "share_color"]
+__all__ = ["GREY", "class_color", "faded", "ink_on", "share_color"]
 
 GREY = "#9aa0a6"
 _PALETTE = (
@@ -51,3 +51,17 @@ def share_color(code: int, share: float, n_classes: int) -> str:
     """
     even = 1 / n_classes
     return faded(class_color(code), 0.2 + 0.8 * (share - even) / (1 - even) if n_classes > 1 else 1.0)
+
+
+def ink_on(color: str) -> str:
+    """Return black or white, whichever is read better on a colour.
+
+    Examples
+    --------
+    >>> ink_on("#3b76af"), ink_on("#c2a12b")
+    ('#ffffff', '#000000')
+    """
+    parts = [value / 255 for value in bytes.fromhex(color[1:])]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    luminance = sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+    return "#000000" if (luminance + 0.05) ** 2 > 1.05 * 0.05 else "#ffffff"  # the two contrasts are equal there

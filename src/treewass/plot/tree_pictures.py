@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treewass.cards.colors import GREY, share_color
+from treewass.cards.colors import GREY, ink_on, share_color
 from treewass.compute.extras import require
 from treewass.explain.branches import OutlineNode, OutlineWord, TreeOutline
 from treewass.plot.charts import new_axes
@@ -25,7 +25,9 @@ __all__ = ["interactive_tree", "tree"]
 _MOST_BRANCHES, _MOST_WORDS = 6, 6  # of a node that get a line each; the others share one
 _LABEL_LENGTH = 46
 _LEVELS = 3  # that the tree to click on shows at a time
-_NAMED = 3  # words that name a branch there
+_NAMED, _NAME_LENGTH = 3, 22  # words that name a branch there, and their characters
+_TELLING = 0.1  # of the way from even shares to one class alone: branches below it are folded
+_FOLDED = 0.05  # of the size of the others that all folded branches have together
 
 
 @dataclass(slots=True, eq=False)
@@ -206,8 +208,13 @@ def _draw_label(ax: Axes, row: _Part, right: int, outline: TreeOutline) -> None:
     )  # fmt: skip
 
 
-def interactive_tree(source: DocumentModel | TreeOutline, *, max_words: int = 8) -> Any:
-    """Make an icicle of a learned tree: a click opens a branch, the top of the picture leads back.
+def interactive_tree(
+    source: DocumentModel | TreeOutline, *, max_words: int = 8, classes: Sequence[Any] | None = None
+) -> Any:
+    """Make a map of a learned tree: branches within branches, as large as their mass; a click opens one.
+
+    Branches that tell most about a class come first. Those right below the root that tell next to nothing, such as
+    that of the commonest words, are drawn last, folded: closed, and small whatever their mass.
 
     Parameters
     ----------
@@ -215,6 +222,8 @@ def interactive_tree(source: DocumentModel | TreeOutline, *, max_words: int = 8)
         A fitted model, or the outline of a tree.
     max_words : int, default=8
         Most words to show of each node, beside the branches below it.
+    classes : sequence, optional
+        Labels in the order of their colours; by default those of the model or the outline.
 
     Returns
     -------
@@ -232,63 +241,101 @@ def interactive_tree(source: DocumentModel | TreeOutline, *, max_words: int = 8)
     """
     graph_objects = require("plotly.graph_objects", purpose="interactive_tree", extra="plot")
     outline = source if isinstance(source, TreeOutline) else source.outline()
-    parts: dict[str, list[Any]] = {key: [] for key in ("ids", "parents", "labels", "values", "colors", "hover")}
-    for node in outline.nodes:
-        _add_branch(parts, outline, node, max_words)
+    known = source.classes if isinstance(source, TreeOutline) else source.contents_.classes
+    ordered = list(classes or known or outline.classes)  # without labels, the outline has one group
+    drawing = _Drawing(outline, [ordered.index(label) for label in outline.classes], max_words)
+    drawing.add(outline.nodes[0])
     figure = graph_objects.Figure(
-        graph_objects.Icicle(
-            ids=parts["ids"],
-            parents=parts["parents"],
-            labels=parts["labels"],
-            values=parts["values"],
-            marker={"colors": parts["colors"], "line": {"width": 0.5}},
-            customdata=parts["hover"],
+        graph_objects.Treemap(
+            **drawing.columns(),
             hovertemplate="%{customdata}<extra></extra>",
             branchvalues="remainder",
             maxdepth=_LEVELS,
-            tiling={"orientation": "h"},
+            sort=False,
+            tiling={"pad": 2},
             pathbar={"visible": True},
-            textfont={"size": 13},
+            root={"color": "rgba(0,0,0,0)"},
         )
     )
     figure.update_layout(
         margin={"l": 0, "r": 0, "t": 28, "b": 0},
         height=620,
-        uniformtext={"minsize": 9, "mode": "hide"},
+        uniformtext={"minsize": 10, "mode": "hide"},
         paper_bgcolor="rgba(0,0,0,0)",
         font={"family": "inherit"},
     )
     return figure
 
 
-def _add_branch(parts: dict[str, list[Any]], outline: TreeOutline, node: OutlineNode, max_words: int) -> None:
-    """Append a branch and its own words; what it holds beyond them is the remainder of its value."""
-    label, share = outline.main_class(node)
-    color = share_color(outline.classes.index(label), share, len(outline.classes))
-    own = node.own_words[:max_words]
-    inside = sum(child.mass for child in outline.children(node.node))
-    name = "all words" if node.parent < 0 else ", ".join(escape(word.word) for word in node.words[:_NAMED])
-    words = ", ".join(escape(word.word) for word in node.words[:12])
-    shares = sorted(zip(node.classes, outline.classes, strict=True), key=lambda pair: -pair[0])[:3]
-    several = len(outline.classes) > 1
-    classes = "".join(f"<br>{escape(str(cls))} {100 * part:.0f} %" for part, cls in shares if several and part >= 0.01)
-    _append(
-        parts,
-        f"node{node.node}",
-        f"node{node.parent}" if node.parent >= 0 else "",
-        name,
-        max(node.mass - inside - sum(word.mass for word in own), 0.0),
-        color,
-        f"<b>{words}</b><br>{node.n_words} words, {100 * node.mass:.1f} % of the mass{classes}",
-    )
-    for word in own:
-        name, main = escape(word.word), escape(str(outline.classes[word.code]))
+class _Drawing:
+    """The parts of a map of a tree, in the order in which they are drawn."""
+
+    def __init__(self, outline: TreeOutline, codes: list[int], max_words: int) -> None:
+        self._outline = outline
+        self._codes = codes  # of the colours of the outline's classes
+        self._max_words = max_words
+        self._parts: list[tuple[str, str, str, float, str, str]] = []
+
+    def columns(self) -> dict[str, Any]:
+        """Return the parts as plotly takes them."""
+        ids, parents, labels, values, colors, hover = zip(*self._parts, strict=True)
+        marker = {"colors": colors, "line": {"width": 0.5}, "pad": {"t": 22, "l": 2, "r": 2, "b": 2}, "cornerradius": 3}
+        return {
+            "ids": ids, "parents": parents, "labels": labels, "values": values, "marker": marker, "customdata": hover,
+            "textfont": {"size": 13, "color": list(map(ink_on, colors))},
+        }  # fmt: skip
+
+    def add(self, node: OutlineNode, folded_mass: float | None = None) -> None:
+        """Append a branch and all below it; one that is folded is closed, and as large as it is told to be."""
+        own = node.own_words[: self._max_words]
+        told, mixed = self._branches(node)
+        inside = sum(child.mass for child in told + mixed) + sum(word.mass for word in own)
+        rest = max(node.mass - inside, 0.0) if folded_mass is None else folded_mass
+        self._append_branch(node, rest, is_folded=folded_mass is not None)
+        if folded_mass is not None:
+            return
+        for child in told:
+            self.add(child)
+        for word in own:
+            self._append_word(node, word)
+        most = _FOLDED * sum(child.mass for child in told)
+        for child in mixed:
+            self.add(child, min(child.mass, most / len(mixed)))
+
+    def _branches(self, node: OutlineNode) -> tuple[list[OutlineNode], list[OutlineNode]]:
+        """List the branches below a node, those that tell most first, and apart from them those to fold."""
+        every, even = self._outline.told_first(node.node), 1 / len(self._outline.classes)
+        told = [child for child in every if max(child.classes) - even > _TELLING * (1 - even)]
+        if node.parent >= 0 or not told:
+            return every, []
+        return told, [child for child in every if child not in told]
+
+    def _append_branch(self, node: OutlineNode, value: float, is_folded: bool) -> None:
+        label, share = self._outline.main_class(node)
+        name = "mixed" if is_folded else "all words" if node.parent < 0 else self._name(node)
+        words = ", ".join(escape(word.word) for word in node.words[:12])
+        shares = sorted(zip(node.classes, self._outline.classes, strict=True), key=lambda pair: -pair[0])[:3]
+        shown = [f"<br>{escape(str(cls))} {100 * part:.0f} %" for part, cls in shares if part >= 0.01]
+        classes = "".join(shown) if len(self._outline.classes) > 1 else ""
+        hover = f"<b>{words}</b><br>{node.n_words} words, {100 * node.mass:.1f} % of the mass{classes}"
+        parent = f"node{node.parent}" if node.parent >= 0 else ""
+        color = self._color(self._outline.classes.index(label), share)
+        self._parts.append((f"node{node.node}", parent, name, value, color, hover))
+
+    def _name(self, node: OutlineNode) -> str:
+        """Name a branch by its heaviest words: some that fit a line right below the root, one further down."""
+        most = _NAME_LENGTH if node.parent == 0 else 0
+        named = [word.word for word in node.words[:_NAMED]]
+        while len(named) > 1 and len(", ".join(named)) > most:
+            named.pop()
+        return ", ".join(map(escape, named))
+
+    def _append_word(self, node: OutlineNode, word: OutlineWord) -> None:
+        name, main = escape(word.word), escape(str(self._outline.classes[word.code]))
         hover = f"<b>{name}</b><br>{100 * word.mass:.2f} % of the mass"
-        hover += f"<br>{main} {100 * word.share:.0f} %" if several else ""
-        color = share_color(word.code, word.share, len(outline.classes))
-        _append(parts, f"node{node.node}/{word.word}", f"node{node.node}", name, word.mass, color, hover)
+        hover += f"<br>{main} {100 * word.share:.0f} %" if len(self._outline.classes) > 1 else ""
+        color = self._color(word.code, word.share)
+        self._parts.append((f"node{node.node}/{word.word}", f"node{node.node}", name, word.mass, color, hover))
 
-
-def _append(parts: dict[str, list[Any]], *values: Any) -> None:
-    for column, value in zip(parts.values(), values, strict=True):
-        column.append(value)
+    def _color(self, code: int, share: float) -> str:
+        return share_color(self._codes[code], share, len(self._outline.classes))

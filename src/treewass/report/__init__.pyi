@@ -1,3 +1,5 @@
+from .document_map import DocumentMap as DocumentMap
+from .document_map import map_documents as map_documents
 from .model_report import Report as Report
 from .model_report import make_report as make_report
 from .oddities import Duplicate as Duplicate

@@ -18,6 +18,7 @@ from treewass.model.fitting import without_documents
 from treewass.model.inference import count_texts
 from treewass.model.reasons import explain_label
 from treewass.report.cross_fitting import learned_without
+from treewass.report.document_map import DocumentMap, map_documents
 from treewass.report.oddities import Oddities, find_oddities
 from treewass.search.held_documents import documents_of
 from treewass.storage.folders import check_folder, replacing
@@ -70,6 +71,8 @@ class Report:
         Near-duplicates and doubtful labels.
     samples : tuple of Sample
         Documents with their explanations.
+    document_map : DocumentMap
+        Documents in the plane.
     """
 
     model: DocumentModel
@@ -79,6 +82,7 @@ class Report:
     telling: dict[Any, list[tuple[str, float]]]
     oddities: Oddities
     samples: tuple[Sample, ...]
+    document_map: DocumentMap
 
     def html(self) -> str:
         """Return the report as one HTML page."""
@@ -168,6 +172,7 @@ def make_report(model: DocumentModel) -> Report:
         telling_words(model),
         oddities,
         _samples(model, oddities),
+        map_documents(model.contents_),
     )
 
 

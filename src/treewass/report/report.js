@@ -1,6 +1,6 @@
 "use strict";
 (() => {
-  const { figure, branches } = JSON.parse(document.getElementById("tree-data").textContent);
+  const { figure, branches, map } = JSON.parse(document.getElementById("data").textContent);
   const picture = document.getElementById("tree-picture");
   const panel = document.getElementById("branch");
   const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -10,7 +10,7 @@
     const element = document.createElement(name);
     if (text) element.textContent = text;
     for (const [key, value] of Object.entries(properties)) element.style.setProperty(key, value);
-    parent.append(element);
+    parent?.append(element);
     return element;
   };
   const percent = (share) => `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`;
@@ -53,43 +53,104 @@
 
   const open = (id, focus) => {
     const heading = show(id);
-    Plotly.restyle(picture, { level: [id] });
+    if (figure.data[0].parents.includes(id)) Plotly.restyle(picture, { level: [id] }); // a folded one has no parts
     if (focus) heading.focus({ preventScroll: true });
   };
 
-  const colors = () => ({
-    "font.color": dark.matches ? "#e7e9ec" : "#1d2126",
-    "plot_bgcolor": "rgba(0,0,0,0)",
-  });
+  const ink = () => (dark.matches ? "#e7e9ec" : "#1d2126");
+  const ground = () => (dark.matches ? "#17191c" : "#ffffff");
+  const isNarrow = matchMedia("(max-width: 40rem)").matches;
   const root = Object.keys(branches)[0];
+  const draw = (element, data, layout, recolor, clicked) => {
+    Object.assign(layout, { autosize: true, font: { color: ink(), family: "system-ui, sans-serif" }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)" });
+    if (isNarrow) layout.height = 420;
+    Plotly.newPlot(element, data, layout, { displayModeBar: false, responsive: true }).then(() => {
+      element.on("plotly_click", (event) => clicked(event.points[0]));
+      dark.addEventListener("change", () => {
+        Plotly.relayout(element, { "font.color": ink() });
+        recolor();
+      });
+      element.dataset.ready = "true";
+    });
+  };
   delete figure.layout.template;
-  Object.assign(figure.layout, { autosize: true, font: { color: dark.matches ? "#e7e9ec" : "#1d2126", family: "system-ui, sans-serif" } });
-  figure.data[0].marker.line.color = dark.matches ? "#17191c" : "#ffffff";
-  Plotly.newPlot(picture, figure.data, figure.layout, { displayModeBar: false, responsive: true }).then(() => {
-    picture.on("plotly_click", (event) => {
-      const id = event.points[0].id.split("/")[0];
-      show(id);
-    });
-    dark.addEventListener("change", () => {
-      Plotly.relayout(picture, colors());
-      Plotly.restyle(picture, { "marker.line.color": dark.matches ? "#17191c" : "#ffffff" });
-    });
-    picture.dataset.ready = "true";
-  });
+  figure.data[0].marker.line.color = ground();
+  draw(picture, figure.data, figure.layout, () => Plotly.restyle(picture, { "marker.line.color": ground() }), (point) => show(point.id.split("/")[0]));
   show(root);
 
-  const form = document.getElementById("filter");
-  const suspects = [...document.querySelectorAll("#suspects details")].map((entry) => [entry, entry.textContent.toLowerCase()]);
-  const filter = () => {
-    const kind = document.getElementById("filter-kind").value;
-    const words = document.getElementById("filter-text").value.toLowerCase().split(/\s+/).filter(Boolean);
-    let shown = 0;
-    for (const [entry, text] of suspects) {
-      entry.hidden = (kind && entry.dataset.kind !== kind) || !words.every((word) => text.includes(word));
-      shown += !entry.hidden;
+  // What plotly shows on hovering takes some markup: a text must not be any.
+  const safe = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+  const wrapped = (text, length = 56) => {
+    const lines = [""];
+    for (const word of text.split(" ")) {
+      if (lines.at(-1).length + word.length > length) lines.push("");
+      lines.push(`${lines.pop()} ${word}`.trim());
     }
-    document.getElementById("filter-count").textContent = `${shown} shown`;
+    return lines.map(safe).join("<br>");
   };
-  form?.addEventListener("input", filter);
-  form?.addEventListener("submit", (event) => event.preventDefault());
+  const plane = document.getElementById("map-picture");
+  const found = document.getElementById("map-documents");
+  const held = (words, text) => words.every((word) => text.includes(word));
+  const typed = (input) => input.value.toLowerCase().split(/\s+/).filter(Boolean);
+  const groups = map.labels.map(([label, color]) => {
+    const points = map.points.filter((point) => point[2] === label);
+    return { label, color, points, texts: points.map((point) => point.slice(2).join(" ").toLowerCase()) };
+  });
+  const isShown = new Set(map.labels.map(([label]) => label));
+  const list = (points, total) => {
+    const entries = make("ul", "");
+    for (const [, , label, name, title, text] of points) make("li", `${label}, ${name}: ${[title, text].filter(Boolean).join(" — ")}`, entries);
+    found.replaceChildren(entries);
+    if (total > points.length) make("p", `and ${total - points.length} more`, found);
+  };
+  const search = () => {
+    const words = typed(document.getElementById("map-words"));
+    const matches = groups.map(({ label, texts }) => texts.map((text) => isShown.has(label) && held(words, text)));
+    const hits = groups.flatMap(({ points }, number) => points.filter((_, place) => matches[number][place]));
+    document.getElementById("map-count").textContent = `${hits.length} ${hits.length === 1 ? "document" : "documents"}`;
+    if (words.length) list(hits.slice(0, 20), hits.length);
+    Plotly.restyle(plane, { visible: groups.map(({ label }) => isShown.has(label)), "marker.opacity": matches.map((row) => row.map((match) => (match ? 0.85 : 0.08))) });
+  };
+  for (const { label, color } of groups) {
+    const button = make("button", label, document.getElementById("map-labels"), { "--tag": color });
+    button.type = "button";
+    button.ariaPressed = "true";
+    button.addEventListener("click", () => {
+      button.ariaPressed = String(!isShown.has(label));
+      if (!isShown.delete(label)) isShown.add(label);
+      search();
+    });
+  }
+  const axis = { visible: false };
+  draw(
+    plane,
+    groups.map(({ label, color, points }) => ({
+      type: "scatter",
+      mode: "markers",
+      name: safe(label),
+      x: points.map((point) => point[0]),
+      y: points.map((point) => point[1]),
+      marker: { color, size: 7, opacity: points.map(() => 0.85), line: { width: 0.5, color: ground() } },
+      customdata: points,
+      text: points.map(([, , , name, title, text]) => [`<b>${safe(label)}</b> ${safe(name)}`, title && `<b>${wrapped(title)}</b>`, wrapped(text)].filter(Boolean).join("<br>")),
+      hovertemplate: "%{text}<extra></extra>",
+      hoverlabel: { align: "left", font: { color: "#1d2126" }, bgcolor: "#ffffff", bordercolor: color },
+    })),
+    { height: 620, showlegend: false, hovermode: "closest", dragmode: isNarrow ? false : "zoom", margin: { l: 8, r: 8, t: 8, b: 8 }, xaxis: { ...axis }, yaxis: { ...axis, scaleanchor: "x" } },
+    () => Plotly.restyle(plane, { "marker.line.color": ground() }),
+    (point) => list([point.customdata], 1),
+  );
+  document.getElementById("map-form").addEventListener("input", search);
+  document.getElementById("map-form").addEventListener("submit", (event) => event.preventDefault());
+
+  for (const form of document.querySelectorAll("form[data-list]")) {
+    const entries = [...document.getElementById(form.dataset.list).children].map((entry) => [entry, entry.textContent.toLowerCase()]);
+    form.addEventListener("input", () => {
+      const kind = form.querySelector("select").value;
+      const words = typed(form.querySelector("input"));
+      for (const [entry, text] of entries) entry.hidden = (kind && entry.dataset.kind !== kind) || !held(words, text);
+      form.querySelector("output").textContent = `${entries.filter(([entry]) => !entry.hidden).length} shown`;
+    });
+    form.addEventListener("submit", (event) => event.preventDefault());
+  }
 })();
