@@ -160,8 +160,9 @@ def make_report(model: DocumentModel) -> Report:
     '<!DOCTYPE html>'
     """
     oddities = find_oddities(model)
+    places = map_documents(model.contents_)
     if not model.contents_.classes:
-        return Report(model, None, False, model.outline(), {}, oddities, ())
+        return Report(model, None, False, model.outline(), {}, oddities, (), places)
     stored = model.contents_.evaluation
     evaluation = _left_out(model, oddities) if stored is None else Evaluation.from_dict(stored)
     return Report(
@@ -172,7 +173,7 @@ def make_report(model: DocumentModel) -> Report:
         telling_words(model),
         oddities,
         _samples(model, oddities),
-        map_documents(model.contents_),
+        places,
     )
 
 
