@@ -50,7 +50,7 @@ def depth_cells(data: str | os.PathLike[str] | None = None, sets: Sequence[str] 
     return [
         Cell(
             "depth",
-            {"set": name, "split": split, "method": method, "depth": depth} | ({"random_state": seed} if seed else {}),
+            _case(name, split, method, depth, seed),
             partial(_error, name, method, depth, data, split, seed),
             _PROTOCOL,
             _seconds(name, method, depth),
@@ -61,6 +61,11 @@ def depth_cells(data: str | os.PathLike[str] | None = None, sets: Sequence[str] 
         for split in range(1 if method == "stw" else SPLITS.get(name, 1))
         for seed in range(1 if method == "stw" or name in SPLITS else _SEEDS)
     ]
+
+
+def _case(name: str, split: int, method: str, depth: int, seed: int) -> dict[str, Value]:
+    case: dict[str, Value] = {"set": name, "split": split, "method": method, "depth": depth}
+    return {**case, "random_state": seed} if seed else case
 
 
 def _seconds(name: str, method: str, depth: int) -> float:

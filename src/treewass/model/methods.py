@@ -158,8 +158,7 @@ def _sliced(n_trees: int) -> Method:
 
 def _published_sliced(n_trees: int) -> Method:
     """Describe sliced trees that hold documents by clusters of unit vectors: closest to the published errors."""
-    settings: dict[str, Any] = {"n_trees": n_trees, "words": "clusters"}
-    build = neighbors("treewass:TreeSlicedWasserstein", **settings)
+    build = neighbors("treewass:TreeSlicedWasserstein", n_trees=n_trees, words="clusters")
     return replace(
         _sliced(n_trees),
         title=f"TSW-{n_trees}, clusters",
