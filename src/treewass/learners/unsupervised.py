@@ -106,15 +106,13 @@ class VectorTreeTransformer(TreeTransformer):
         given = self.word_vectors
         if given is None:
             given = svd_vectors(counts, n_dimensions=self.n_dimensions, random_state=random.randint(_MOST_SEED))
-        vectors, covered = check_vectors(given, caller=type(self).__name__)
+        _, covered = check_vectors(given, caller=type(self).__name__)
         if covered.size != counts.shape[1]:
             raise ValueError(
                 f"{type(self).__name__} expects one word vector for each of the {counts.shape[1]} columns of X, got "
                 f"{covered.size}. Align them with the vocabulary: WordVectors.align(words)."
             )
-        trees = [_with_uncovered(tree, covered) for tree in self._grow(vectors[covered], random)]
-        masses = covered.astype(np.float64)
-        self.metric_ = TreeMetric.average([TreeMetric(tree, masses) for tree in trees])
+        self.metric_ = TreeMetric.from_word_vectors(given, lambda points: self._grow(points, random))
         return self
 
     @abstractmethod
@@ -267,12 +265,3 @@ class TreeSlicedWasserstein(VectorTreeTransformer):
 
         run_in_blocks(work, self.n_trees, self.n_jobs, block=1)
         return [trees[number] for number in range(self.n_trees)]
-
-
-def _with_uncovered(tree: Tree, covered: NDArray[np.bool_]) -> Tree:
-    """Hang words without a vector from the root; without mass, they are in no distance."""
-    if covered.all():
-        return tree
-    word_nodes, leaf_lengths = np.zeros(covered.size, dtype=np.int32), np.zeros(covered.size)
-    word_nodes[covered], leaf_lengths[covered] = tree.word_nodes, tree.leaf_lengths
-    return tree.with_words(word_nodes, leaf_lengths)

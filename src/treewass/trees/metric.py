@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -114,6 +114,43 @@ class TreeMetric:
         trees = [tree.scaled(1 / len(metrics)) for metric in metrics for tree in metric.trees]
         _check_trees(trees)
         return cls(trees, np.concatenate([metric.masses for metric in metrics]))
+
+    @classmethod
+    def from_word_vectors(
+        cls, word_vectors: Any, build: Callable[[NDArray[np.float64]], Tree | Sequence[Tree]] | None = None
+    ) -> TreeMetric:
+        """Build trees over word vectors, and average them; no documents are needed.
+
+        Parameters
+        ----------
+        word_vectors : AlignedVectors or array-like of shape (n_words, n_dimensions)
+            The vector of each word, such as ``WordVectors.align(words)``. A word without one carries no mass.
+        build : callable, optional
+            Makes a tree, or several, of points: `treewass.trees.cluster_tree` by default, or
+            `treewass.trees.quadtree`, or ``lambda points: from_linkage(linkage(points, "average"))``.
+
+        Returns
+        -------
+        TreeMetric
+
+        See Also
+        --------
+        treewass.TreeSlicedWasserstein, treewass.QuadtreeWasserstein : The same as parts of a pipeline.
+
+        Examples
+        --------
+        >>> metric = TreeMetric.from_word_vectors([[0.0], [1.0], [9.0]])
+        >>> distances = metric.pairwise([[1, 0, 0]], [[0, 1, 0], [0, 0, 1]])
+        >>> bool(distances[0, 0] < distances[0, 1])
+        True
+        """
+        from treewass.documents.word_vectors import check_vectors
+        from treewass.trees.clusters import cluster_tree
+
+        vectors, covered = check_vectors(word_vectors, caller="TreeMetric.from_word_vectors")
+        grown = (build or cluster_tree)(vectors[covered])
+        trees = [_with_uncovered(tree, covered) for tree in ((grown,) if isinstance(grown, Tree) else grown)]
+        return cls.average([cls(tree, covered.astype(np.float64)) for tree in trees])
 
     def for_float32(self) -> TreeMetric:
         """Return the metric with a unit so coarse that sums in float32 are exact, as databases add vectors up.
@@ -295,6 +332,15 @@ class TreeMetric:
         from treewass.trees.pairwise_distances import pairwise
 
         return pairwise(self, X, Y, n_jobs=n_jobs)
+
+
+def _with_uncovered(tree: Tree, covered: NDArray[np.bool_]) -> Tree:
+    """Hang words without a vector from the root; without mass, they are in no distance."""
+    if covered.all():
+        return tree
+    word_nodes, leaf_lengths = np.zeros(covered.size, dtype=np.int32), np.zeros(covered.size)
+    word_nodes[covered], leaf_lengths[covered] = tree.word_nodes, tree.leaf_lengths
+    return tree.with_words(word_nodes, leaf_lengths)
 
 
 def _plain_bytes(array: NDArray[Any]) -> bytes:

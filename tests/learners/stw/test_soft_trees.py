@@ -12,8 +12,9 @@ from tests.oracles import equation_one
 from tests.strategies import metrics
 from treewass import Tree, TreeMetric
 from treewass.learners.stw import contrastive_loss, parent_probabilities, smooth_absolute, soft_distances
-from treewass.learners.stw.soft_trees import PARENTS, SubtreeSums, pair_distances, smooth_sign
+from treewass.learners.stw.soft_trees import PARENTS, pair_distances, smooth_sign
 from treewass.trees import perfect_tree
+from treewass.trees.torch_losses import SubtreeSums
 
 
 @given(literal.soft_cases(), st.sampled_from([0.5, 2.0, 10.0]))

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from treewass.compute.extras import require
 from treewass.documents.arguments import check_choice
+from treewass.trees.torch_losses import SubtreeSums
 from treewass.trees.tree import Tree
 
 if TYPE_CHECKING:
@@ -21,7 +20,6 @@ else:
 
 __all__ = [
     "PARENTS",
-    "SubtreeSums",
     "contrastive_loss",
     "pair_distances",
     "parent_probabilities",
@@ -130,44 +128,6 @@ def smooth_sign(values: torch.Tensor, smoothness: float, kind: str = "tanh") -> 
     scaled = 0.5 * smoothness * values
     rise = torch.tanh(scaled)
     return rise + scaled * (1 - rise.square())
-
-
-class SubtreeSums:
-    """Sums over subtrees, level by level: the product with the inverse of equation (5), without an inverse.
-
-    Examples
-    --------
-    >>> SubtreeSums(Tree([-1, 0, 0, 1]))(torch.tensor([[1.0, 2.0, 4.0, 8.0]]))
-    tensor([[15., 10.,  4.,  8.]])
-    """
-
-    def __init__(self, tree: Tree, device: torch.device | str = "cpu") -> None:
-        places = np.zeros(tree.n_nodes, dtype=np.int64)
-        for level in tree.levels:
-            places[level] = np.arange(level.size)
-        order = np.concatenate(tree.levels)
-        self._sizes = [level.size for level in tree.levels]
-        self._arities: list[int] = []  # of each level whose nodes all have so many children, in order; else zero
-        self._parents: list[torch.Tensor] = []
-        for above, level in zip(tree.levels, tree.levels[1:], strict=False):
-            parents = places[tree.parents[level]]
-            arity = level.size // above.size
-            regular = level.size % above.size == 0 and np.array_equal(parents, np.arange(level.size) // arity)
-            self._arities.append(arity if regular else 0)
-            self._parents.append(torch.as_tensor(parents, device=device))
-        self._order = torch.as_tensor(order, device=device)
-        self._back = torch.as_tensor(np.argsort(order), device=device)
-
-    def __call__(self, values: torch.Tensor) -> torch.Tensor:
-        """Add up, for each node, the values of the nodes in its subtree, shape (n_rows, n_nodes)."""
-        levels = list(torch.split(values[:, self._order], self._sizes, dim=1))
-        for depth in range(len(levels) - 1, 0, -1):
-            below, above, arity = levels[depth], levels[depth - 1], self._arities[depth - 1]
-            if arity:
-                levels[depth - 1] = above + below.reshape(-1, above.shape[1], arity).sum(dim=2)
-            else:
-                levels[depth - 1] = above.index_add(1, self._parents[depth - 1], below)
-        return torch.cat(levels, dim=1)[:, self._back]
 
 
 def soft_distances(

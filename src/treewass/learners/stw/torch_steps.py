@@ -11,7 +11,8 @@ import torch
 from treewass.learners.stw.compiled_steps import LEAST_DIVISOR, adam_rates, trust_ratio
 from treewass.learners.stw.contrastive_batches import ContrastiveBatch
 from treewass.learners.stw.epochs import StepSettings
-from treewass.learners.stw.soft_trees import SubtreeSums, contrastive_loss, pair_distances, parent_probabilities
+from treewass.learners.stw.soft_trees import contrastive_loss, pair_distances, parent_probabilities
+from treewass.trees.torch_losses import SubtreeSums
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
