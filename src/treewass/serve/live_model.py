@@ -69,6 +69,13 @@ class LiveModel:
     ValueError
         If there is no sound model, its writes are damaged, or those in the database follow another model.
 
+    Notes
+    -----
+    Writes are on the disk when `add`, `remove` and `relabel` return. Each may have a key: if that comes again with the
+    same request, nothing is changed and the answer is that of the first time; with another request it is a
+    KeyUsedError. If nothing can be written, they raise an OSError, and nothing is changed, or an UncertainWriteError:
+    ask again, with the same key.
+
     Examples
     --------
     >>> import tempfile
@@ -140,30 +147,10 @@ class LiveModel:
         return self._held
 
     def add(self, documents: Sequence[NewDocument], key: str | None = None) -> tuple[list[int], bool]:
-        """Add documents; they are on the disk when this returns.
+        """Add documents, at least one; return their ids, and whether they had been added before under the same key.
 
-        Parameters
-        ----------
-        documents : sequence of NewDocument
-            At least one.
-        key : str, optional
-            A name of this write. If it comes again, the ids of the first time are returned and nothing is added.
-
-        Returns
-        -------
-        ids : list of int
-        repeated : bool
-            Whether they had been added before, under the same key.
-
-        Raises
-        ------
-        ValueError
-            If a label is not among those of the model, a key is in use, or a value is of another kind than its column.
-        KeyUsedError
-            If the key came with another request before.
-        OSError
-            If nothing can be written; then nothing is added, or it is an UncertainWriteError: ask again, with the same
-            key.
+        A label that the model does not know, a document's key that is in use, and a value of another kind than its
+        column are a ValueError.
         """
         record: Record = {
             "operation": "add",
@@ -180,73 +167,28 @@ class LiveModel:
         return self._write(record, key, change)
 
     def remove(self, ids: Sequence[int], key: str | None = None) -> bool:
-        """Remove documents; the disk knows when this returns.
-
-        Parameters
-        ----------
-        ids : sequence of int
-            All of them must be there.
-        key : str, optional
-            A name of this write. If it comes again, nothing more is removed.
-
-        Returns
-        -------
-        bool
-            Whether they had been removed before, under the same key.
-
-        Raises
-        ------
-        UnknownDocumentError
-            If one is not there; then nothing is removed.
-        KeyUsedError
-            If the key came with another request before.
-        OSError
-            If nothing can be written; then nothing is removed, or it is an UncertainWriteError: ask again, with the
-            same key.
-        """
+        """Remove documents, or none if one is not there; tell whether that had been done before under the key."""
 
         def change() -> tuple[Contents, list[int]]:
-            unknown = next((number for number in ids if number not in self._held.index), None)
-            if unknown is not None:
-                raise UnknownDocumentError(f"There is no document {unknown}.")
+            self._demand(ids)
             return without_documents(self._held, as_ids(ids)), list(ids)
 
         return self._write({"operation": "remove", "removed": list(ids)}, key, change)[1]
 
     def relabel(self, number: int, label: str | int, key: str | None = None) -> bool:
-        """Give a document another label; the disk knows when this returns.
-
-        Parameters
-        ----------
-        number : int
-            The id of the document.
-        label : str or int
-            One that the model knows.
-        key : str, optional
-            A name of this write. If it comes again, nothing is changed.
-
-        Returns
-        -------
-        bool
-            Whether that had been done before, under the same key.
-
-        Raises
-        ------
-        UnknownDocumentError
-            If the document is not there.
-        ValueError
-            If the label is not among those of the model.
-        OSError
-            As `remove` does.
-        """
+        """Give a document another label that the model knows; tell whether that had been done before under the key."""
         record: Record = {"operation": "relabel", "number": number, "label": label}
 
         def change() -> tuple[Contents, list[int]]:
-            if number not in self._held.index:
-                raise UnknownDocumentError(f"There is no document {number}.")
+            self._demand([number])
             return relabeled(self._held, [number], [label]), [number]
 
         return self._write(record, key, change)[1]
+
+    def _demand(self, ids: Sequence[int]) -> None:
+        unknown = next((number for number in ids if number not in self._held.index), None)
+        if unknown is not None:
+            raise UnknownDocumentError(f"There is no document {unknown}.")
 
     def follow(self) -> None:
         """Take up what other processes have done to the folder: writes, folds, another model in the place of this one.

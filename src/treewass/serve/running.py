@@ -43,20 +43,8 @@ _DESCRIPTORS = 65_536
 _CANNOT_START = 3  # with which a worker tells uvicorn that another try would fail too
 _MOUNTS = Path("/proc/self/mounts")
 _NETWORK = {
-    "nfs",
-    "nfs4",
-    "cifs",
-    "smb3",
-    "smbfs",
-    "9p",
-    "afs",
-    "ceph",
-    "glusterfs",
-    "lustre",
-    "sshfs",
-    "beegfs",
-    "gpfs",
-}
+    "nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "sshfs", "beegfs", "gpfs",
+}  # fmt: skip
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _LOOK_SECONDS = 1.0  # between looks for another model in the folder
 _FOLD_BYTES = 64_000_000  # of writes that wait
