@@ -157,7 +157,7 @@ def _sliced(n_trees: int) -> Method:
 
 
 def _published_sliced(n_trees: int) -> Method:
-    """Describe sliced trees that hold documents by clusters of unit vectors: closest to the published errors."""
+    """Describe sliced trees that hold documents by clusters, as published, on unit vectors."""
     build = neighbors("treewass:TreeSlicedWasserstein", n_trees=n_trees, words="clusters")
     return replace(
         _sliced(n_trees),
