@@ -38,7 +38,7 @@ _MOST_SORTED = 256  # documents that the compiled loops keep in order; more are 
 class _Plan(NamedTuple):
     """The plan of a thread for one snapshot, and what it describes that the snapshot does not keep."""
 
-    factor: int
+    statistics: Statistics
     shares: list[NDArray[np.uint16]]
     array: NDArray[np.int64]
 
@@ -65,7 +65,7 @@ class Ranker:
         row is not in canonical form or not of whole counts.
         """
         n_queries, n_columns = count_rows(queries), min(k, snapshot.n_held)
-        scores, ids = np.zeros((n_queries, n_columns)), np.full((n_queries, n_columns), -1, dtype=np.int64)
+        scores, ids = np.empty((n_queries, n_columns)), np.empty((n_queries, n_columns), dtype=np.int64)
         little = "numba" not in sys.modules and n_queries * max(snapshot.n_held, LEAST) < COMPILED_FROM
         rank_block = self._plainly if little or n_columns > _MOST_SORTED else self._compiled
 
@@ -89,7 +89,7 @@ class Ranker:
         scores: NDArray[np.float64],
         ids: NDArray[np.int64],
     ) -> int:
-        plan = self._plan(snapshot, length_factor(statistics))
+        plan = self._plan(snapshot, statistics)
         row: int = _rank_queries()(
             plan.array, *queries, self._shift, statistics.frequencies, statistics.n_documents, scores, ids
         )
@@ -111,21 +111,23 @@ class Ranker:
             found = rank_documents(
                 self._metric, snapshot, words.tolist(), counts.astype(np.int64).tolist(), ids.shape[1], statistics
             )
+            scores[row], ids[row] = 0.0, -1
             scores[row, : found[0].size], ids[row, : found[1].size] = found
         return -1
 
-    def _plan(self, snapshot: Snapshot, factor: int) -> _Plan:
+    def _plan(self, snapshot: Snapshot, statistics: Statistics) -> _Plan:
         """Return the plan of this thread, kept for its next queries."""
         local = self._local
         if not hasattr(local, "plans"):
             local.room, local.plans = EmbeddingRoom(self._metric), WeakKeyDictionary()
         kept: _Plan | None = local.plans.get(snapshot)
-        if kept is not None and kept.factor == factor:
+        if kept is not None and kept.statistics is statistics:
             return kept
+        factor = length_factor(statistics)
         shares = [segment.lists.shares(self._metric, segment, factor) for segment in snapshot.segments]
         described = map(self._describe, snapshot.segments, shares)
         array = np.concatenate([self._metric.layout.description, local.room.description, *described])
-        local.plans[snapshot] = made = _Plan(factor, shares, array)
+        local.plans[snapshot] = made = _Plan(statistics, shares, array)
         return made
 
     def _describe(self, segment: Segment, shares: NDArray[np.uint16]) -> NDArray[np.int64]:

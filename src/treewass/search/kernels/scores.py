@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from treewass.compute.compiling import array_at, compiled, inlined, inner
 from treewass.compute.records import record_of
+from treewass.search.kernels.selection import gather, key_bound
 from treewass.search.kernels.shared_branches import make_notes, share_lists, share_rows, shared_at
 from treewass.search.ranking import (
     FACTOR_BITS,
@@ -26,6 +27,7 @@ from treewass.search.ranking import (
     TOPIC_WEIGHT,
     WEIGHT_BITS,
 )
+from treewass.search.scratch import BLOCK, CLASSES
 from treewass.search.word_lists import LARGEST_COUNT, LARGEST_QUERY
 from treewass.trees.column_kernels import look_up
 from treewass.trees.columns import TILE
@@ -43,9 +45,10 @@ LISTS = record_of("places", "counts", "lengths", "n_entries", "n_documents")
 _ROOM_AT = METRIC.itemsize
 _RANKED_AT = _ROOM_AT + ROOM.itemsize
 _RANKED_BYTES, _WORD_BYTES = RANKED.itemsize, WORD.itemsize
-_CLASSES = 64  # of documents whose largest sums are compared
-_SPARSE = 32  # branches are compared one by one where fewer than one document in so many may be among the best
+_SPARSE = 64  # branches are compared one by one where fewer than one document in so many may be among the best
+_FEW = 8  # documents in lists are looked at one by one where they are fewer than one in so many of a tile
 _MOST_TOPIC = TOPIC_WEIGHT << SHARE_BITS
+_PLACE = np.int64(0xFFFFFFFF)
 
 
 @compiled
@@ -71,8 +74,8 @@ def rank_queries(
     n_queries, k = out_ids.shape
     best, all_documents = np.empty(k, np.int64), _logarithm(2 * n_documents + 2)
     scratch = (
-        np.zeros(TILE, np.int32), np.empty(TILE, np.int32), np.empty(TILE, np.uint16),
-        np.empty(TILE + 1, np.int32), np.empty(TILE + 1, np.int32),
+        np.empty(TILE, np.int32), np.empty(CLASSES, np.int32), np.empty(TILE + BLOCK, np.int64),
+        np.empty(TILE, np.int32), np.empty(TILE, np.uint16),
     )  # fmt: skip
     for query in range(n_queries):
         start, stop = np.int64(indptr[query]), np.int64(indptr[query + 1])
@@ -177,28 +180,28 @@ def _rank_segment(
     size: Any,
 ) -> Any:
     """Merge the documents of a segment into the best so far; return how many these are."""
-    cursors, stops = _find_lists(segment, words)
+    starts, cursors, stops = _find_lists(segment, words)
     branches = make_notes(features.size)
-    sums, shared, narrow_shared, places, found = scratch
+    keys, classes, found, shared, narrow_shared = scratch
     for tile in range(segment.n_tiles):
         n_places = min(segment.tile, segment.n_documents - tile * segment.tile)
-        least, n_needed = _needed(best, size, rest)
-        enough = max(1, least - _MOST_TOPIC)
-        first = tile * segment.tile
-        n_found = _add_lists(segment, n_needed, weights, cursors, stops, first, n_places, enough, sums, places, found)
-        if n_found == 0:
+        n_needed = _needed(best, size, rest)
+        if not _add_lists(segment, n_needed, weights, starts, cursors, stops, tile * segment.tile, n_places, keys):
             continue
+        high = np.int64(0)  # a sum that k documents of the tile have, if there are not yet k others
+        if size < best.size:
+            high = max(np.int64(0), -np.int64(key_bound(keys, n_places, best.size, classes)))
         n_branches = look_up(segment, tile, features, values, *branches)
         if segment.is_narrow:
             dense = array_at(segment.dense, np.int64(1) << 48, np.uint16)
             size = _select(
-                segment, dense, branches, n_branches, norm, tile, n_places, places[:n_found], found[:n_found],
+                segment, dense, branches, n_branches, norm, tile, n_places, keys, high, found, starts, cursors, rest,
                 narrow_shared, best, out_ids, size,
             )  # fmt: skip
         else:
             dense = array_at(segment.dense, np.int64(1) << 48, np.int32)
             size = _select(
-                segment, dense, branches, n_branches, norm, tile, n_places, places[:n_found], found[:n_found],
+                segment, dense, branches, n_branches, norm, tile, n_places, keys, high, found, starts, cursors, rest,
                 shared, best, out_ids, size,
             )  # fmt: skip
     return size
@@ -213,8 +216,12 @@ def _select(
     norm: Any,
     tile: Any,
     n_places: Any,
-    places: Any,
+    keys: Any,
+    high: Any,
     found: Any,
+    starts: Any,
+    cursors: Any,
+    rest: Any,
     shared: Any,
     best: Any,
     out_ids: Any,
@@ -224,63 +231,69 @@ def _select(
 
     Without k documents yet, those that hold most of the words come first: they give the score that others need.
     """
-    first, lost = tile * segment.tile, segment.lost
+    first, lost, n_rows, n_lists = tile * segment.tile, segment.lost, *n_branches
     ids = array_at(segment.ids + 8 * first, n_places, np.int64)
     totals = array_at(segment.branches + 4 * first, n_places, np.int32)
-    share_lists(segment, branches, n_branches[1], n_places, shared)
-    are_rows_in = False
-    high = _kth_sum(found, best.size) if size < best.size else np.int64(0)
+    if n_lists > 0:
+        share_lists(segment, branches, n_lists, n_places, shared)
+    are_lists_in, are_rows_in = n_lists > 0, False
     for turn in range(0 if high > 0 else 1, 2):
         least = best[size - 1] if size == best.size else np.int64(0)
-        enough = high if turn == 0 else max(1, least - _MOST_TOPIC)
-        below = high if turn == 1 and high > 0 else np.int64(2**31)
-        if not are_rows_in and _count_within(found, enough, below) * _SPARSE > n_places:
-            share_rows(segment, dense, branches, n_branches[0], tile, n_places, shared)
-            are_rows_in = True
-        for entry in range(found.size):
-            if not enough <= found[entry] < below:
+        enough = high if turn == 0 else max(np.int64(1), least - _MOST_TOPIC)
+        n_found = _gather(segment, starts, cursors, _needed(best, size, rest), first, n_places, keys, enough, found)
+        if not are_rows_in and n_found * _SPARSE > n_places:
+            if not are_lists_in:
+                shared[:n_places] = 0
+            share_rows(segment, dense, branches, n_rows, tile, n_places, shared)
+            are_lists_in = are_rows_in = True
+        for entry in range(n_found):
+            score, place = -(found[entry] >> 32), np.uint64(found[entry] & _PLACE)
+            keys[place] = 0
+            if score < enough:
                 continue
-            place, score = np.uint64(places[entry]), np.int64(found[entry])
-            own = np.int64(shared[place])
+            own = np.int64(shared[place]) if are_lists_in else np.int64(0)
             if not are_rows_in:
-                own += shared_at(segment, dense, branches, n_branches[0], tile, np.int64(place))
+                own += shared_at(segment, dense, branches, n_rows, tile, np.int64(place))
             both = np.float64(max(np.int64(1), norm + totals[place]))
             score += TOPIC_WEIGHT * np.int64(np.float64((own >> lost) << (SHARE_BITS + 1)) / both)
             if score >= least:
                 size = _insert(score, ids[place], best, out_ids, size)
                 least = best[size - 1] if size == best.size else np.int64(0)
-                enough = enough if turn == 0 else max(1, least - _MOST_TOPIC)
+                enough = enough if turn == 0 else max(np.int64(1), least - _MOST_TOPIC)
     return size
 
 
 @inner
-def _count_within(found: Any, low: Any, high: Any) -> Any:
-    """Count sums from a number on and below another one."""
-    number = 0
-    for entry in range(found.size):
-        number += low <= found[entry] < high
-    return number
+def _gather(
+    segment: Any,
+    starts: Any,
+    cursors: Any,
+    n_needed: Any,
+    first: Any,
+    n_places: Any,
+    keys: Any,
+    enough: Any,
+    found: Any,
+) -> Any:
+    """Write down the documents of a tile whose words give enough, with their keys; return how many there are.
 
-
-@inner
-def _kth_sum(found: Any, k: Any) -> Any:
-    """Bound the k-th largest sum from below: the k-th largest of the maxima of some classes; 0 for a large k."""
-    if k > _CLASSES // 2:
-        return np.int64(0)
-    maxima, ranks = np.zeros(_CLASSES, np.int32), np.zeros(_CLASSES, np.int32)
-    for start in range(0, found.size - _CLASSES + 1, _CLASSES):
-        own = found[start : start + _CLASSES]
-        for place in range(_CLASSES):
-            maxima[place] = max(maxima[place], own[place])
-    for other in range(_CLASSES):
-        largest = maxima[other]
-        for one in range(_CLASSES):
-            ranks[one] += np.int32(largest >= maxima[one])
-    bound = np.int32(0)
-    for one in range(_CLASSES):
-        if ranks[one] >= k:
-            bound = max(bound, maxima[one])
-    return np.int64(bound)
+    A document must hold one of the first words. Where few do, these are looked at, otherwise all.
+    """
+    n_entries = np.int64(0)
+    for one in range(n_needed):
+        n_entries += cursors[one] - starts[one]
+    if n_entries * _FEW > n_places:
+        return gather(keys, 0, n_places, -enough, found)[1]
+    places, size = array_at(segment.list_places, segment.n_entries, np.int32), np.uint64(0)
+    for one in range(n_needed):
+        for position in range(np.uint64(starts[one]), np.uint64(cursors[one])):
+            place = np.uint64(places[position] - first) % np.uint64(TILE)
+            key = np.int64(keys[place])
+            found[size] = key << 32 | np.int64(place)
+            if key <= -enough and place < np.uint64(n_places):
+                keys[place] = 0  # it may be in another list as well
+                size += np.uint64(1)
+    return np.int64(size)
 
 
 @inner
@@ -288,64 +301,59 @@ def _add_lists(
     segment: Any,
     n_needed: Any,
     weights: Any,
+    starts: Any,
     cursors: Any,
     stops: Any,
     first: Any,
     n_places: Any,
-    enough: Any,
-    sums: Any,
-    own_places: Any,
-    found: Any,
+    keys: Any,
 ) -> Any:
-    """Add up what the first words give to the documents of a tile, and write down those that are held and have enough.
+    """Write for each document of a tile what the words give it, negated; 0 for those that are not held.
 
-    Returns how many these are. All of them hold a word that is needed.
+    Returns whether one of the first words, of which a document must hold one, is in the tile; writes nothing if not.
     """
     places = array_at(segment.list_places, segment.n_entries, np.int32)
     shares = array_at(segment.shares, segment.n_entries, np.uint16)
     held = array_at(segment.held + first, n_places, np.uint8)
-    starts = cursors[:n_needed].copy()
-    sums[:n_places] = 0
+    is_there = False
     for one in range(weights.size):
-        start, weight = np.uint64(cursors[one]), np.int32(weights[one])
-        cursors[one] = _look_up(places, start, np.uint64(stops[one]), first + n_places)
-        for position in range(start, np.uint64(cursors[one])):
-            sums[np.uint64(places[position] - first) % np.uint64(TILE)] += weight * np.int32(shares[position])
-    size = np.uint64(0)
-    for one in range(n_needed):
+        starts[one] = cursors[one]
+        cursors[one] = _look_up(places, np.uint64(starts[one]), np.uint64(stops[one]), first + n_places)
+        is_there |= one < n_needed and cursors[one] > starts[one]
+    if not is_there:
+        return False
+    keys[:n_places] = 0
+    for one in range(weights.size):
+        weight = np.int32(weights[one])
         for position in range(np.uint64(starts[one]), np.uint64(cursors[one])):
-            place = np.uint64(places[position] - first) % np.uint64(TILE)
-            own_places[size], found[size] = place, sums[place]
-            size += np.uint64(sums[place] >= enough)
-            sums[place] = 0
-    n_held = 0
-    for entry in range(size):
-        place = own_places[entry]
-        own_places[n_held], found[n_held] = place, found[entry]
-        n_held += place < n_places and held[place] > 0
-    return n_held
+            keys[np.uint64(places[position] - first) % np.uint64(TILE)] -= weight * np.int32(shares[position])
+    for place in range(n_places):
+        keys[place] *= np.int32(held[place])
+    keys[n_places : -(-n_places // BLOCK) * BLOCK] = 0
+    return True
 
 
 @inlined
 def _needed(best: Any, size: Any, rest: Any) -> Any:
-    """Return the score that a document needs, and how many words a document must hold one of to reach it."""
+    """Return how many words, the heaviest, a document must hold one of to be among the best."""
     least = best[size - 1] if size == best.size else np.int64(0)
     n_needed = rest.size - 1
     while n_needed > 0 and rest[n_needed - 1] < least - _MOST_TOPIC:
         n_needed -= 1
-    return least, n_needed
+    return n_needed
 
 
 @inlined
 def _find_lists(segment: Any, words: Any) -> Any:
-    """Return where the list of each word begins and ends; what a damaged file places elsewhere is left out."""
+    """Return where the list of each word begins, twice, and ends; what a damaged file places elsewhere is left out."""
     bounds = array_at(segment.list_bounds, segment.n_bounds, np.int64)
-    starts, stops = np.zeros(words.size, np.int64), np.zeros(words.size, np.int64)
+    found = np.zeros((3, words.size), np.int64)
     for one in range(words.size):
         word = np.int64(words[one])
         if word + 1 < segment.n_bounds and 0 <= bounds[word] <= bounds[word + 1] <= segment.n_entries:
-            starts[one], stops[one] = bounds[word], bounds[word + 1]
-    return starts, stops
+            found[0, one] = found[1, one] = bounds[word]
+            found[2, one] = bounds[word + 1]
+    return found[0], found[1], found[2]
 
 
 @inner
