@@ -107,10 +107,11 @@ def test_hostile_explanations_do_not_keep_others_waiting(folder, n_requests, rec
     alone, attacked, errors = [], [], []
     with running(folder) as (_, client):
         mixed(client, texts, 400)
-        for _ in range(10):  # in turns: a machine is not as busy at one time as at another
-            quiet = mixed(client, texts, n_requests // 50)
+        turns = max(2, n_requests // 10_000)  # a machine is not as busy at one time as at another
+        for _ in range(turns):
+            quiet = mixed(client, texts, n_requests // turns // 5)
             with attacking(client, hostile):
-                busy = mixed(client, texts, n_requests // 10)
+                busy = mixed(client, texts, n_requests // turns)
             alone += quiet[0]
             attacked += busy[0]
             errors += quiet[1] + busy[1]
