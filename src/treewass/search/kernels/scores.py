@@ -231,7 +231,8 @@ def _select(
 
     Without k documents yet, those that hold most of the words come first: they give the score that others need.
     """
-    first, lost, n_rows, n_lists = tile * segment.tile, segment.lost, *n_branches
+    first, lost = tile * segment.tile, segment.lost
+    n_rows, n_lists = n_branches
     ids = array_at(segment.ids + 8 * first, n_places, np.int64)
     totals = array_at(segment.branches + 4 * first, n_places, np.int32)
     if n_lists > 0:
