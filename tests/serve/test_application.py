@@ -636,3 +636,18 @@ def test_documents_bring_few_columns_at_a_time(writer):
     assert "at most 100" in post(writer, "documents", 422, documents=[document])["detail"]
     del columns["column 0"]
     assert post(writer, "documents", 201, documents=[document])["ids"] == [15]
+
+
+def test_labels_to_look_at_are_listed_and_follow_the_writes(writer):
+    assert writer.get("/api/review").json()["pairs"] == []
+    new = {"text": "the cat purrs and sleeps", "label": "dog", "key": "copy"}
+    number = writer.post("/api/documents", json={"documents": [new]}).json()["ids"][0]
+    found = writer.get("/api/review").json()
+    assert found["documents"] == found["looked_at"] == 16
+    assert [(pair["first"]["id"], pair["second"]["id"]) for pair in found["pairs"]] == [(0, number)]
+    assert found["n_doubtful"] == len(found["doubtful"])
+    for doubt in found["doubtful"]:
+        assert doubt["suggested"] != doubt["document"]["label"]
+        assert doubt["probability"] > doubt["own_probability"]
+    writer.patch(f"/api/documents/{number}", json={"label": "cat"})
+    assert writer.get("/api/review").json()["pairs"] == []

@@ -7,6 +7,7 @@ from playwright.sync_api import Error, expect
 
 from tests.serve.conftest import LABELS, TEXTS, TOKEN, running
 from treewass import DocumentModel
+from treewass.cards.colors import class_color
 
 pytestmark = pytest.mark.browser
 MARKUP = (
@@ -483,7 +484,7 @@ def contrast(page, selector):
     return (max(values) + 0.05) / (min(values) + 0.05)
 
 
-@pytest.mark.parametrize("view", ["search", "compare/my%20cat%20sleeps/id%3A8", "tree", "classify", "add"])
+@pytest.mark.parametrize("view", ["search", "compare/my%20cat%20sleeps/id%3A8", "tree", "classify", "review", "add"])
 def test_a_phone_is_wide_enough(open_page, view):
     page = open_page(f"#/{view}", viewport={"width": 360, "height": 740}, is_mobile=True)
     if view == "search":
@@ -495,6 +496,8 @@ def test_a_phone_is_wide_enough(open_page, view):
         page.locator(".shares").first.wait_for()
     elif view == "add":
         page.locator("#add-form").wait_for()
+    elif view == "review":
+        page.locator("#review-about", has_text="doubtful").wait_for()
     else:
         page.locator("h2:visible").first.wait_for()
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
@@ -616,3 +619,65 @@ def test_a_service_without_a_token_offers_no_writes(open_page, folder):
         page = open_page(base=str(client.base_url))
         page.get_by_text("15 documents, in 3 classes").wait_for()
         assert page.get_by_role("link", name="Add").count() == 0
+
+
+def add_wrong_labels(service):
+    """Add copies of the first two texts under other labels; returns their ids."""
+    documents = [
+        {"text": TEXTS[0], "label": "dog", "title": MARKUP, "key": "=1+1"},
+        {"text": TEXTS[5], "label": "car", "title": "a copy"},
+    ]
+    return service.post("/api/documents", json={"documents": documents}).json()["ids"]
+
+
+def test_labels_are_reviewed_with_the_keyboard_and_exported(open_page, writable):
+    copy, other = add_wrong_labels(writable)
+    page = open_page("#/review", str(writable.base_url))
+    give_token(page)
+    page.locator("#token-form").wait_for(state="hidden")
+    page.locator("#review-status", has_text="1 of").wait_for()
+    assert "2 near-duplicates of different labels" in page.locator("#review-about").inner_text()
+    assert page.locator("#review-item .text").first.inner_text() == TEXTS[0]
+    assert page.evaluate("document.activeElement.id") == "review-item"
+    page.keyboard.press("1")  # both are cats
+    page.locator("#review-status", has_text="2 of").wait_for()
+    assert writable.get(f"/api/documents/{copy}").json()["label"] == "cat"
+    page.keyboard.press("3")  # keep both
+    page.locator("#review-status", has_text="2 decided").wait_for()
+    assert writable.get(f"/api/documents/{other}").json()["label"] == "car"
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    page.locator("#review-status", has_text="1 of").wait_for()
+    assert page.locator("#review-item button[aria-pressed=true]").inner_text().startswith("1 Both are")
+    with page.expect_download() as started:
+        page.get_by_role("button", name="Export decisions").click()
+    rows = started.value.path().read_text("utf-8").splitlines()
+    assert rows[0] == '"id","key","label","new_label","stored"'
+    assert f'"{copy}","\'=1+1","dog","cat","yes"' in rows
+    assert f'"{other}","","car","car","no"' in rows
+    assert "broken" not in page.title()
+    page.locator("#review-item").focus()
+    page.keyboard.press("3")  # after all, keep both: the label is given back
+    page.locator("#review-status", has_text="2 of").wait_for()
+    assert writable.get(f"/api/documents/{copy}").json()["label"] == "dog"
+
+
+def test_a_review_without_writes_is_only_exported(open_page, folder):
+    with running(folder) as (_, client):
+        add_wrong_labels(client)
+    with running(folder, token="") as (_, client):
+        page = open_page("#/review", str(client.base_url))
+        page.get_by_text("decisions are exported, not stored").wait_for()
+        page.locator("#review-status", has_text="1 of").wait_for()
+        page.keyboard.press("1")
+        page.locator("#review-status", has_text="1 decided").wait_for()
+        assert page.locator("#problem").is_hidden()
+
+
+def test_classes_have_the_colours_of_reports(open_page):
+    page = open_page()
+    page.locator(".classes .badge").first.wait_for()
+    colors = page.locator(".classes .badge").evaluate_all(
+        "all => all.map((one) => one.style.getPropertyValue('--tag'))"
+    )
+    assert colors == [class_color(code) for code in range(3)]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from treewass.model.document_model import DocumentModel
 
-__all__ = ["Duplicate", "Oddities", "Suspect", "find_oddities"]
+__all__ = ["Duplicate", "Oddities", "Suspect", "find_oddities", "oddities_of"]
 
 _PRIOR_SHARE = 0.02  # of a vote that is not calibrated: no class is impossible
 _MOST_DESCRIBED = 1000
@@ -163,7 +163,11 @@ def find_oddities(model: DocumentModel, *, max_documents: int = 20_000) -> Oddit
     >>> [(pair.first.id, pair.second.id) for pair in find_oddities(model).duplicates]
     [(0, 1), (2, 3)]
     """
-    held = model.contents_
+    return oddities_of(model.contents_, max_documents)
+
+
+def oddities_of(held: Contents, max_documents: int) -> Oddities:
+    """Find the oddities of a model at one moment, as `find_oddities` does."""
     ids, _ = held.grouped
     chosen = ids[np.linspace(0, ids.size - 1, min(ids.size, max_documents)).astype(np.intp)]
     if not held.classes:

@@ -40,6 +40,7 @@ from treewass.serve.responses import (
     search_texts,
     similar_documents,
 )
+from treewass.serve.reviews import Reviews
 from treewass.serve.service_settings import Settings
 from treewass.serve.writes import DamagedWritesError, UncertainWriteError
 
@@ -133,6 +134,7 @@ def _add_endpoints(api: FastAPI, live: LiveModel, settings: Settings, measures: 
     lanes = Lanes()
     _add_searches(reads, live, lanes)
     _add_questions(reads, live, lanes)
+    _add_review(reads, live, lanes.explanations)
     _add_views(reads, live, lanes, settings)
     _add_writes(writes, live, lanes.writes)
     api.include_router(reads)
@@ -295,6 +297,15 @@ def _add_views(router: APIRouter, live: LiveModel, lanes: Lanes, settings: Setti
             return views.branch(held, component, node)
 
         return await _written(lanes.explanations, answer)  # after a write, it looks at all documents again
+
+
+def _add_review(router: APIRouter, live: LiveModel, lane: Lane) -> None:
+    reviews = Reviews()
+
+    @router.get("/review", tags=["questions"], response_model=schemas.Review)
+    async def review() -> Response:
+        """List labels that look wrong, and near-duplicates whose labels differ, to go through them."""
+        return await _written(lane, lambda: reviews.of(live.current()))
 
 
 def _add_writes(router: APIRouter, live: LiveModel, lane: Lane) -> None:

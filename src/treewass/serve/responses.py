@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 import treewass
+from treewass.cards.rendering import class_colors
 from treewass.explain.branches import BranchMasses, ranked
 from treewass.explain.highlights import near_words, pair_weights, weighted_pieces
 from treewass.explain.hits import Hit
@@ -245,6 +246,7 @@ def describe_model(held: Contents, settings: Settings) -> schemas.ModelView:
         documents=len(held.index),
         words=len(held.counter.words),
         classes=list(held.classes),
+        colors=list(class_colors(held.classes).values()),
         class_counts=counts,
         unlabelled=unlabelled,
         columns=list(held.documents.columns),

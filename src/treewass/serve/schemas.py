@@ -379,6 +379,33 @@ class BranchView(_Answer):
     documents: Annotated[list[BranchDocument], Field(description="Those with most mass here; at most 20.")]
 
 
+class Doubt(_Answer):
+    """A document for which another label is more probable than its own."""
+
+    document: ExcerptView
+    suggested: str | int
+    probability: Annotated[float, Field(description="Of the suggested label.")]
+    own_probability: float
+
+
+class Pair(_Answer):
+    """Two documents that say nearly the same."""
+
+    first: ExcerptView
+    second: ExcerptView
+    likeness: Annotated[float, Field(description="Triples of words that both hold, as a share of all: 0.5 to 1.")]
+
+
+class Review(_Answer):
+    """Labels to look at."""
+
+    documents: int
+    looked_at: Annotated[int, Field(description="Documents that were looked at: evenly spread, where there are many.")]
+    n_doubtful: int
+    doubtful: Annotated[list[Doubt], Field(description="The most doubtful first; at most 200.")]
+    pairs: Annotated[list[Pair], Field(description="Near-duplicates of different labels; at most 200.")]
+
+
 class ModelView(_Answer):
     """What is served."""
 
@@ -387,6 +414,7 @@ class ModelView(_Answer):
     documents: int
     words: int
     classes: list[str | int]
+    colors: Annotated[list[str], Field(description="The colour of each class, as in reports.")]
     class_counts: Annotated[list[int], Field(description="Documents of each class.")]
     unlabelled: Annotated[int, Field(description="Documents without a label.")]
     columns: Annotated[list[str], Field(description="Columns to filter by.")]

@@ -5,11 +5,12 @@ import { openClassify, startClassify } from "./classify.js";
 import { openCompare, startCompare } from "./compare.js";
 import { find, knowLabels } from "./dom.js";
 import { knowWritable, openAdd, startAdd } from "./edit.js";
+import { knowReviewed, openReview, startReview } from "./review.js";
 import { knowModel, openSearch, openSimilar, startSearch } from "./search.js";
 import { openTree } from "./tree.js";
 
 let isKnown = false; // the model
-const views = { search: openSearch, similar: openSimilar, compare: openCompare, tree: openTree, classify: openClassify, add: openAdd };
+const views = { search: openSearch, similar: openSimilar, compare: openCompare, tree: openTree, classify: openClassify, review: openReview, add: openAdd };
 
 export function demandToken() {
   find("token-form").hidden = false;
@@ -69,9 +70,10 @@ export async function learnModel() {
   const model = await ask("model");
   find("model-name").textContent = `${model.name} · ${model.documents.toLocaleString("en")} documents`;
   document.title = `${model.name} · treewass`;
-  knowLabels(model.classes);
+  knowLabels(model);
   find("classify-link").hidden = !model.classes.length;
   knowWritable(model);
+  knowReviewed(model);
   knowModel(model);
   isKnown = true;
   return model;
@@ -91,6 +93,7 @@ window.addEventListener("hashchange", show);
 startSearch();
 startCompare();
 startClassify();
+startReview();
 startAdd();
 show();
 start();

@@ -16,18 +16,16 @@ export const find = (id) => document.getElementById(id);
 
 export const percent = (share) => `${(100 * share).toFixed(share < 0.1 && share > 0 ? 1 : 0)} %`;
 
-let labels = [];
+const colors = new Map(); // of labels, as in reports
 
-export function knowLabels(classes) {
-  labels = classes;
+export function knowLabels(model) {
+  model.classes.forEach((label, place) => colors.set(label, model.colors[place]));
 }
 
-function hue(label) {
-  return String((Math.max(labels.indexOf(label), 0) * 137.5 + 150) % 360);
-}
+const color = (label) => colors.get(label) ?? "#9aa0a6";
 
 export function badge(label) {
-  return make("span", { className: "badge", style: { "--hue": hue(label) } }, String(label));
+  return make("span", { className: "badge", style: { "--tag": color(label) } }, String(label));
 }
 
 // A text whose words are marked: green brings near or speaks for, red keeps apart or speaks against.
@@ -48,7 +46,7 @@ export function shares(items) {
   const list = make("ul", { className: "shares" });
   for (const { label, share } of items) {
     list.append(
-      make("li", { style: { "--hue": hue(label), "--share": `${100 * share}%` } }, make("span", {}, String(label)), make("span", { className: "number" }, percent(share))),
+      make("li", { style: { "--tag": color(label), "--share": `${100 * share}%` } }, make("span", {}, String(label)), make("span", { className: "number" }, percent(share))),
     );
   }
   return list;

@@ -1,0 +1,44 @@
+"""What to go through by hand: labels that look wrong, and near-duplicates whose labels differ."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from treewass.report.oddities import oddities_of
+from treewass.serve import schemas
+
+if TYPE_CHECKING:
+    from treewass.model.contents import Contents
+
+__all__ = ["Reviews"]
+
+_MOST_LOOKED_AT = 3000  # documents: more would take longer than a request may
+_MOST_SHOWN = 200
+
+
+class Reviews:
+    """The latest review, made again when the documents have changed."""
+
+    def __init__(self) -> None:
+        self._making = threading.Lock()
+        self._latest: tuple[Contents, schemas.Review] | None = None
+
+    def of(self, held: Contents) -> schemas.Review:
+        """Review a model at one moment."""
+        with self._making:
+            if self._latest is None or self._latest[0] is not held:
+                self._latest = held, _review(held)
+            return self._latest[1]
+
+
+def _review(held: Contents) -> schemas.Review:
+    found = oddities_of(held, _MOST_LOOKED_AT)
+    pairs = [pair for pair in found.duplicates if pair.first.label != pair.second.label]
+    return schemas.Review(
+        documents=len(held.index),
+        looked_at=found.n_looked_at,
+        n_doubtful=len(found.suspects),
+        doubtful=[schemas.Doubt.model_validate(suspect) for suspect in found.suspects[:_MOST_SHOWN]],
+        pairs=[schemas.Pair.model_validate(pair) for pair in pairs[:_MOST_SHOWN]],
+    )
