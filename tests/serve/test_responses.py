@@ -16,13 +16,18 @@ TEXTS = ["my cat sleeps", "a lorry", "zebra", "the dog barks"]
 def work(monkeypatch):
     """How often each text was counted, and the rows of each search."""
     counted, searched = Counter(), []
-    count, search, rank = WordCounter._row, TreeIndex.search, queries.ranked_rows
+    count_one, count, search, rank = WordCounter._row, WordCounter.count, TreeIndex.search, queries.ranked_rows
 
-    def noted_count(self, text):
+    def noted_one(self, text):
         counted[text] += 1
-        return count(self, text)
+        return count_one(self, text)
 
-    monkeypatch.setattr(WordCounter, "_row", noted_count)
+    def noted_count(self, texts, *more):
+        counted.update(texts)
+        return count(self, texts, *more)
+
+    monkeypatch.setattr(WordCounter, "_row", noted_one)
+    monkeypatch.setattr(WordCounter, "count", noted_count)
 
     def noted_search(self, X, k=10, **more):
         searched.append(X.shape[0])
