@@ -198,6 +198,26 @@ def search_command(
         _measure(search_cells(data, sets.split(","), chosen), as_json, output)
 
 
+@app.command("unlabelled")
+def unlabelled_command(
+    as_json: AsJson = False,
+    sets: Sets = f"{_SETS},20news",
+    methods: Annotated[str | None, typer.Option(help="Some of the methods, with commas.")] = None,
+    splits: Annotated[int, typer.Option(min=1, help="The first so many splits of each set.")] = 1,
+    data: Data = None,
+    output: Output = None,
+    table: Table = None,
+) -> None:
+    """Measure how many of the ten nearest documents, found without labels, have the label of the query."""
+    from treewass_bench.unlabelled import UNLABELLED_METHODS, unlabelled_cells, unlabelled_markdown
+
+    if table is not None:
+        _lay_out(table, ("unlabelled",), unlabelled_markdown)
+    else:
+        chosen = methods.split(",") if methods else tuple(UNLABELLED_METHODS)
+        _measure(unlabelled_cells(data, sets.split(","), chosen, splits), as_json, output)
+
+
 @app.command("few")
 def few_command(
     as_json: AsJson = False,

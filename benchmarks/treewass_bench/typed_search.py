@@ -25,7 +25,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-__all__ = ["CHOSEN_ON", "PROTOCOLS", "SEARCH_METHODS", "Question", "ask", "search_cells", "search_markdown"]
+__all__ = [
+    "CHOSEN_ON",
+    "PROTOCOLS",
+    "SEARCH_METHODS",
+    "Question",
+    "ask",
+    "best_rows",
+    "bm25_index",
+    "search_cells",
+    "search_markdown",
+    "word_tokens",
+]
 
 PROTOCOLS = {"first 8": "the first 8 words", "3 words": "3 words", "1 word": "one word"}
 SEARCH_METHODS = {
@@ -108,18 +119,18 @@ def _index(name: str, protocol: str, data: str | None) -> TreeIndex:
     return index
 
 
-def _bm25(question: Question) -> Any:
+def bm25_index(counts: csr_array) -> Any:
     """Make the index of bm25s, with the same k₁ and b as `rank`; it reads columns as tokens."""
     bm25s = require("bm25s", purpose="the benchmark of search")
 
-    n_words = question.counts.shape[1]
+    n_words = counts.shape[1]
     retriever = bm25s.BM25(k1=1.2, b=0.75, backend="numba")
-    retriever.index((_tokens(question.counts), {str(word): word for word in range(n_words)}), show_progress=False)
+    retriever.index((word_tokens(counts), {str(word): word for word in range(n_words)}), show_progress=False)
     retriever.activate_numba_scorer()
     return retriever
 
 
-def _tokens(counts: csr_array) -> list[list[int]]:
+def word_tokens(counts: csr_array) -> list[list[int]]:
     """List the columns of each row, each as often as it counts."""
     bounds = zip(counts.indptr[:-1], counts.indptr[1:], strict=True)
     return [np.repeat(counts.indices[a:b], counts.data[a:b].astype(int)).tolist() for a, b in bounds]
@@ -137,11 +148,11 @@ def _answers(name: str, method: str, protocol: str, data: str | None) -> NDArray
         found[known] = index.search(question.queries[known], _K)[1]
         return found
     if method == "bm25":
-        found, scores = _bm25(question).retrieve(
-            _tokens(question.queries), k=_K, show_progress=False, n_threads=0, return_as="tuple"
+        found, scores = bm25_index(question.counts).retrieve(
+            word_tokens(question.queries), k=_K, show_progress=False, n_threads=0, return_as="tuple"
         )
         return np.where(scores > 0, found, -1)
-    return _best_rows(*_vectors(question, method))
+    return best_rows(*_vectors(question, method))
 
 
 def _vectors(question: Question, method: str) -> tuple[Any, Any]:
@@ -156,7 +167,7 @@ def _vectors(question: Question, method: str) -> tuple[Any, Any]:
     return network.encode(question.texts, **settings), network.encode(question.query_texts, **settings)
 
 
-def _best_rows(documents: Any, queries: Any) -> NDArray[np.int64]:
+def best_rows(documents: Any, queries: Any) -> NDArray[np.int64]:
     """Return the ten documents of the largest inner product, -1 where it is not above 0."""
     found = []
     for start in range(0, queries.shape[0], 256):
@@ -196,7 +207,7 @@ def _times(name: str, protocol: str, data: str | None) -> dict[str, Value]:
     index.search(queries, _K)  # what it keeps for comparing counts as memory of today's index
     before = index.n_bytes
     index.rank(queries, _K)
-    retriever, tokens = _bm25(question), _tokens(queries)
+    retriever, tokens = bm25_index(question.counts), word_tokens(queries)
     rows = [queries[[row]] for row in range(queries.shape[0])]
     ours, rival, distance = alternate(
         [

@@ -463,3 +463,31 @@ def test_standard_input_is_named_as_such(model):
     done = program("predict", model, "-", stdin="plain words", code=1)
     assert done.stderr.startswith("treewass: standard input: 1 of 1 rows")
     assert "--format" in done.stderr
+
+
+def test_compare_writes_a_table_and_the_papers(tmp_path):
+    data = tmp_path / "pets.csv"
+    lines = [f"{'cat purr' if n % 2 else 'dog bark'} w{n % 3},{'cat' if n % 2 else 'dog'}" for n in range(30)]
+    data.write_text("text,label\n" + "\n".join(lines))
+    result = runner.invoke(
+        cli.app, ["compare", str(data), "--methods", "bow,linear-svm", "--splits", "2", "-o", str(tmp_path / "t.md")]
+    )
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "t.md").read_text().splitlines()[2].startswith("| bag of words, L1")
+    assert "@article{pedregosa2011scikit" in (tmp_path / "t.bib").read_text()
+    wrong = runner.invoke(cli.app, ["compare", str(data), "--methods", "magic"])
+    assert "got magic" in str(wrong.exception)
+    assert runner.invoke(cli.app, ["compare", str(data), "-o", "table.xls"]).exit_code == 2
+
+
+def test_texts_without_labels_are_learned_from_only_if_asked(tmp_path):
+    data = tmp_path / "pets.csv"
+    data.write_text("text,topic\n" + "\n".join(f"cats purr w{n},x" for n in range(9)))
+    asked = ["fit", str(data), "-o", str(tmp_path / "model")]
+    wrong = runner.invoke(cli.app, asked)
+    assert re.search(r"no column 'label'.*--no-labels", str(wrong.exception))
+    assert runner.invoke(cli.app, [*asked, "--no-labels", "--label", "topic"]).exit_code == 2
+    result = runner.invoke(cli.app, [*asked, "--no-labels"])
+    assert "9 documents without labels" in result.output
+    refused = runner.invoke(cli.app, ["predict", str(tmp_path / "model"), str(data)])
+    assert "learned without" in str(refused.exception)

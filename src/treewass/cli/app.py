@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperCommand
 
 from treewass import __version__
+from treewass.cli.compare import compare_command
 from treewass.cli.demo import demo_command
 from treewass.cli.explain import explain_command
 from treewass.cli.export import export_command
@@ -63,6 +64,7 @@ for name, command in (
     ("similar", similar_command),
     ("explain", explain_command),
     ("report", report_command),
+    ("compare", compare_command),
     ("serve", serve_command),
     ("fold", fold_command),
     ("backup", backup_command),

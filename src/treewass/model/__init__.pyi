@@ -1,3 +1,5 @@
+from .comparison import Compared as Compared
+from .comparison import compare_methods as compare_methods
 from .document_model import DocumentModel as DocumentModel
 from .evaluation import Evaluation as Evaluation
 from .evaluation import evaluate as evaluate
