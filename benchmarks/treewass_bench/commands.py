@@ -396,6 +396,19 @@ def memory_command(
     _show(bench_memory(documents, words), as_json)
 
 
+@app.command("file")
+def file_command(
+    as_json: AsJson = False,
+    rows: Annotated[int, typer.Option(min=100, help="Rows of the table.")] = 100_000,
+    words: Annotated[int, typer.Option(min=1, help="Mean number of words of a text.")] = 35,
+    against: Annotated[Path | None, typer.Option(help="Another version's src, to measure too.")] = None,
+) -> None:
+    """Measure `treewass fit` on a table of generated texts: CPU seconds and peak memory of its process."""
+    from treewass_bench.file_fit import bench_file
+
+    _show_each(bench_file(rows, words, None if against is None else str(against.resolve())), as_json)
+
+
 @app.command("serve")
 def serve_command(
     as_json: AsJson = False,

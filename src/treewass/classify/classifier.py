@@ -24,6 +24,8 @@ from treewass.votes.rules import VOTES, NeighborVote, first_of_weight, vote_temp
 from treewass.votes.vector_scores import VectorScores
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike, NDArray
     from scipy.sparse import csr_array
 
@@ -144,10 +146,10 @@ class TreeWassersteinClassifier(NeighborClassifier):
         X: Any,
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
-        terms: CountedTerms | None = None,
+        terms: Callable[[], CountedTerms] | None = None,
         learned: Any = None,
     ) -> TreeWassersteinClassifier:
-        """Fit; the linear channel looks at other terms of the same documents than words, if they are given.
+        """Fit; the linear channel looks at other terms of the same documents than words, if a function counts them.
 
         A learner that was fitted on these documents and on more is taken as it is, if it is given.
         """
@@ -171,7 +173,7 @@ class TreeWassersteinClassifier(NeighborClassifier):
             self.channels_: dict[str, ScoreChannel] = {}
             self.penalties_: dict[str, float] = {}
             if calibrates:
-                self._calibrate(counts if terms is None else terms)
+                self._calibrate(counts if terms is None else terms())
                 advance(1, "fitted")
             else:
                 self.temperature_ = self._choose_temperature()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
@@ -74,10 +75,11 @@ class Texts(Sequence[str]):
     @classmethod
     def of(cls, texts: Iterable[str]) -> Texts:
         """Pack texts; a ValueError says that one holds half of a surrogate pair, which is no character."""
-        encoded = [text.encode() for text in texts]
-        bounds = np.zeros(len(encoded) + 1, dtype=np.int64)
-        np.cumsum([len(text) for text in encoded], out=bounds[1:])
-        return cls(np.frombuffer(b"".join(encoded), dtype=np.uint8), bounds)
+        content, bounds = bytearray(), array("q", [0])
+        for text in texts:
+            content += text.encode()
+            bounds.append(len(content))
+        return cls(np.frombuffer(bytes(content), dtype=np.uint8), np.frombuffer(bounds, dtype=np.int64))
 
     def __len__(self) -> int:
         return self.bounds.size - 1

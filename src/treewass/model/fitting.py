@@ -7,6 +7,7 @@ import warnings
 from copy import copy
 from dataclasses import asdict, is_dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from treewass.trees.metric import TreeMetric
 from treewass.votes.rules import VOTES, NeighborVote
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -60,7 +61,7 @@ def fit_contents(model: DocumentModel, new: NewTexts) -> Contents:
     _demand_classes(new.labels)
     counter, sequences = make_counter(model.vectorizer).learned(new.texts, anew=True)
     counter, vectors = _with_vectors(model, counter)
-    terms = sequences.terms(len(counter.words)) if sequences is not None and _hears_words(model) else None
+    terms = partial(sequences.terms, len(counter.words)) if sequences is not None and _hears_words(model) else None
     counts = counter.count(new.texts, sequences)
     classifier = _learn(model, counts, new.labels, new.weights, terms, vectors)
     classes = tuple(classifier.classes_.tolist())
@@ -158,7 +159,7 @@ def learned_contents(
     sequences = counter.sequences(texts)
     sampled = counter.count(texts, sequences)
     learner = ProfileTreeWasserstein.from_counts(counts, (sampled, labels, weights), **metric.get_params())
-    terms = sequences.terms(len(counter.words)) if _hears_words(model) else None
+    terms = partial(sequences.terms, len(counter.words)) if _hears_words(model) else None
     classifier = _learn(model, sampled, labels, weights, terms, None, learner)
     nothing = np.zeros(0, dtype=np.int64)
     return Contents(
@@ -258,8 +259,8 @@ def updated_contents(model: DocumentModel, new: NewTexts) -> tuple[Contents, NDA
 
 def _terms_again(
     held: Contents, counter: TextCounter, new: NewTexts, labelled: NDArray[np.intp], n_words: int
-) -> TermRows | None:
-    """Count what the linear channel looks at, in the documents with a label among those held and new ones."""
+) -> Callable[[], TermRows]:
+    """Return what counts the terms of the linear channel, in the labelled documents among those held and new ones."""
     texts = held.documents.texts
     if texts is None:
         raise ValueError(
@@ -267,7 +268,7 @@ def _terms_again(
             "model does not keep them. Turn the channel off: model.linear = False."
         )
     every_text = [*texts, *new.texts]
-    return count_terms(counter, [every_text[row] for row in labelled.tolist()], n_words)
+    return partial(count_terms, counter, [every_text[row] for row in labelled.tolist()], n_words)
 
 
 def _hears_words(model: DocumentModel) -> bool:
@@ -293,7 +294,7 @@ def _learn(
     counts: Any,
     labels: list[Any],
     weights: NDArray[np.float64] | None,
-    terms: TermRows | None,
+    terms: Callable[[], TermRows] | None,
     vectors: AlignedVectors | None,
     learned: Any = None,
 ) -> TreeWassersteinClassifier:

@@ -38,7 +38,7 @@ class WordSequences:
     array([[0, 2, 2],
            [1, 0, 1]])
     >>> sequences.terms(3).indices.tolist(), sequences.terms(3).data.tolist()
-    ([1, 2, 8, 10, 0, 2], [2.0, 2.0, 2.0, 1.0, 1.0, 1.0])
+    ([1, 2, 8, 10, 0, 2], [2, 2, 2, 1, 1, 1])
     """
 
     words: NDArray[np.int32]
@@ -59,12 +59,14 @@ class WordSequences:
 
         bounds, words, counts = _joined(self._counted(n_words, with_pairs=False), np.int32)
         index_kind = np.int32 if words.size < 2**31 else np.int64
-        return csr_array((counts, words, bounds.astype(index_kind)), shape=(self.bounds.size - 1, n_words))
+        return csr_array(
+            (counts.astype(np.int64), words, bounds.astype(index_kind)), shape=(self.bounds.size - 1, n_words)
+        )
 
     def terms(self, n_words: int) -> TermRows:
         """Count the first `n_words` words, and pairs of them that follow each other, numbered as in `count_terms`."""
         bounds, terms, counts = _joined(self._counted(n_words, with_pairs=True), np.int64)
-        return TermRows(bounds, terms, counts.astype(np.float64))
+        return TermRows(bounds, terms, counts)
 
     def _counted(
         self, n_words: int, *, with_pairs: bool
@@ -88,13 +90,13 @@ class WordSequences:
 
 def _joined(
     blocks: Iterable[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]], kind: type[np.signedinteger]
-) -> tuple[NDArray[np.int64], NDArray[np.signedinteger], NDArray[np.int64]]:
+) -> tuple[NDArray[np.int64], NDArray[np.signedinteger], NDArray[np.int32]]:
     """Put the counts of blocks of texts one after the other: bounds of texts, terms and counts."""
-    sizes, terms, counts = [np.zeros(1, dtype=np.int64)], [np.zeros(0, dtype=kind)], [np.zeros(0, dtype=np.int64)]
+    sizes, terms, counts = [np.zeros(1, dtype=np.int64)], [np.zeros(0, dtype=kind)], [np.zeros(0, dtype=np.int32)]
     for block in blocks:
         sizes.append(block[0])
         terms.append(block[1].astype(kind))
-        counts.append(block[2])
+        counts.append(block[2].astype(np.int32))
     return np.cumsum(np.concatenate(sizes)), np.concatenate(terms), np.concatenate(counts)
 
 
@@ -109,7 +111,7 @@ def count_terms(counter: TextCounter, texts: Sequence[str], n_words: int) -> Ter
     >>> from treewass.model.vectorizers import WordCounter
     >>> counted = count_terms(WordCounter(words=["cat", "hot", "dog"]), ["hot dog, hot dog", "dog and cat"], 3)
     >>> term_names(counted.indices, ("cat", "hot", "dog")), counted.data.tolist()
-    (['hot', 'dog', 'hot dog', 'dog hot', 'cat', 'dog'], [2.0, 2.0, 2.0, 1.0, 1.0, 1.0])
+    (['hot', 'dog', 'hot dog', 'dog hot', 'cat', 'dog'], [2, 2, 2, 1, 1, 1])
     """
     sequences = counter.sequences(texts)
     return TermRows.of(counter.rows(texts)) if sequences is None else sequences.terms(n_words)

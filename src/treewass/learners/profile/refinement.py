@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["RefinementRecord", "RefinementSettings", "leave_one_out_documents", "refine"]
 
 _FIRST_DECAY, _SECOND_DECAY = 0.9, 0.999  # of Adam
+_BLOCK = 1 << 13  # documents looked at together
 _START_SCALE = 1.5
 _FEWEST_STEPS = 40  # small sets make one or two steps an epoch: four epochs would leave them where they began
 _PARTNERS = 5  # documents of its class that a document should meet in a batch, where there are many classes
@@ -92,7 +93,12 @@ def leave_one_out_documents(
     )
     weights = np.bincount(place.ravel(), weights).astype(np.float64)
     chosen, labels, prints = counts[first], labels[first], prints[first]
-    left = profiles.without_own(chosen, labels, weights)
+    del counts
+    left = np.empty(chosen.nnz)
+    for start in range(0, first.size, _BLOCK):
+        block = slice(start, start + _BLOCK)
+        entries = slice(*chosen.indptr[[start, min(start + _BLOCK, first.size)]].tolist())
+        left[entries] = profiles.without_own(chosen[block], labels[block], weights[block])
     ratios = np.where(left < 0, 0.0, (left + floor) / (profiles.informativeness[chosen.indices] + floor))
     scaled = csr_array((chosen.data * ratios, chosen.indices, chosen.indptr), shape=chosen.shape)
     scaled.eliminate_zeros()
