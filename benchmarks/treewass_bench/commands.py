@@ -409,6 +409,25 @@ def file_command(
     _show_each(bench_file(rows, words, None if against is None else str(against.resolve())), as_json)
 
 
+@app.command("scale")
+def scale_command(
+    as_json: AsJson = False,
+    cases: Cases = "bytes,threads,collection",
+    documents: Annotated[int, typer.Option(min=1000, help="Documents of the collection in shards.")] = 10_000_000,
+    shards: Annotated[int, typer.Option(min=1, help="Shards of the collection.")] = 16,
+    sample: Annotated[int, typer.Option(min=1000, help="Documents to count the bytes of.")] = 100_000,
+    threads: Annotated[int, typer.Option(min=1000, help="Documents to search with two threads.")] = 400_000,
+    folder: Annotated[Path, typer.Option(help="Where shards are built; those that are there are kept.")] = Path(
+        "scale-shards"
+    ),
+    output: Output = None,
+) -> None:
+    """Measure bytes a document, one query in two threads, and a large collection in mapped shards."""
+    from treewass_bench.scale import scale_cells
+
+    _measure(scale_cells(cases.split(","), documents, shards, folder, sample=sample, threads=threads), as_json, output)
+
+
 @app.command("serve")
 def serve_command(
     as_json: AsJson = False,

@@ -8,7 +8,7 @@ from treewass.documents.histograms import check_counts
 from treewass.documents.synthetic import make_documents
 from treewass.search import scratch as plans
 from treewass.search.scratch import SCRATCH, Scratch, make_plan
-from treewass.search.segments import SEGMENT, build_segment
+from treewass.search.segments import SEGMENT, WEIGHT_KINDS, build_segment
 from treewass.trees.layout import METRIC, ROOM
 
 
@@ -41,14 +41,27 @@ def test_a_plan_joins_the_descriptions_of_all_segments(metric, kind, monkeypatch
     plan = make_plan(metric, Scratch(metric, 64), segments)
     described = plan[head_size() :].view(SEGMENT)
     for segment, found in zip(segments, described, strict=True):
-        for name in ("ids", "norms", "directory", "dense", "postings", "document_bounds", "words", "weights"):
+        for name in (
+            "ids",
+            "norms",
+            "directory",
+            "tiles",
+            "starts",
+            "dense",
+            "postings",
+            "document_bounds",
+            "words",
+            "weights",
+        ):
             assert found[name] == getattr(segment, name).ctypes.data
         n_tiles, _, n_rows, piece = segment.dense.shape
         assert (found["n_tiles"], found["n_rows"], found["piece"]) == (n_tiles, n_rows, piece)
         assert (found["tile"], found["shift"]) == (segment.tile, segment.shift)
-        sizes = [found[name] for name in ("n_documents", "n_postings", "n_directory", "n_weights")]
-        assert sizes == [a.size for a in (segment.ids, segment.postings, segment.directory, segment.weights)]
-        assert found["is_single"] == (segment.weights.dtype == np.float32)
+        sizes = [found[name] for name in ("n_documents", "n_postings", "n_directory", "n_weights", "n_places")]
+        assert sizes == [
+            a.size for a in (segment.ids, segment.postings, segment.directory, segment.weights, segment.tiles)
+        ]
+        assert WEIGHT_KINDS[found["weight_kind"]] == segment.weights.dtype.name
         embedded = segment.embedded.get(metric, segment)
         assert (embedded is None) == (kind in ("wide", "narrow, from words"))
         assert found["n_embedded"] == (0 if embedded is None else embedded.entries.size)

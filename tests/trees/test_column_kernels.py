@@ -167,10 +167,11 @@ def found_entries(width, directory, values, *, shift=0, n_rows=3, n_postings=100
     directory = np.array(directory, np.int64)
     numbers = {
         "n_documents": 64, "tile": 64, "piece": 64, "n_tiles": 1, "n_rows": n_rows, "n_postings": n_postings,
-        "n_directory": directory.size, "shift": shift,
+        "n_directory": directory.size, "n_places": 0, "shift": shift,
     }  # fmt: skip
     nothing = np.empty(0)
-    plan = describe(COLUMNS, directory=directory, norms=nothing, dense=nothing, postings=nothing, **numbers)
+    empty = dict.fromkeys(("norms", "dense", "postings", "tiles", "starts"), nothing)
+    plan = describe(COLUMNS, directory=directory, **empty, **numbers)
     room = directory.size + GROUP
     rows, lists = np.empty(room, np.uint64), np.empty(room, np.int64)
     row_values, list_values = np.empty(room, VALUE[width]), np.empty(room, VALUE[width])

@@ -6,11 +6,14 @@ at any moment leaves the old index or the new one. The manifest holds a hash and
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
 
 from treewass.search.segment_checks import check_contents, check_documents, check_shapes
 from treewass.search.segments import ARRAYS, BEYOND, Segment
@@ -19,17 +22,18 @@ from treewass.search.word_lists import LIST_ARRAYS, ListsOnce, WordLists, are_so
 from treewass.storage.folders import LEFT_OVER, alone, flush, temporary
 from treewass.storage.manifests import ManifestKind, are_described, check_bytes, check_file, describe_file
 from treewass.storage.tensors import arrays_in, file_bytes, read_tensors, write_tensors
+from treewass.trees.columns import compact_directory
 from treewass.trees.metric import TreeMetric
 from treewass.trees.tree import Tree
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 __all__ = ["load_index", "save_index"]
 
-_KIND = ManifestKind("an index", "treewass index", (1, 2, 3), "Build the index again with this version of treewass.")
+_KIND = ManifestKind("an index", "treewass index", (1, 2, 3, 4), "Build the index again with this version of treewass.")
 _IN_ONE_PIECE = 1  # the version in which every tile was one piece
+_WHOLE_DIRECTORY = 3  # up to this version the directory had an entry for each feature and tile
 _TREE_ARRAYS = ("parents", "edge_lengths", "word_nodes", "leaf_lengths")
 _FILE_NAME = re.compile(r"[0-9a-f]{32}\.safetensors")
 
@@ -171,13 +175,15 @@ def _make_segment(
 ) -> Segment:
     name = entry["file"]
     arrays: dict[str, Any] = arrays_in(content, name)
-    expected = [*ARRAYS]
+    expected = [array for array in ARRAYS if version > _WHOLE_DIRECTORY or array not in ("tiles", "starts")]
     for group in ([*BEYOND], [*LIST_ARRAYS]):  # all of it or nothing
         expected += group if set(group) & set(arrays) else []
     if set(arrays) != set(expected):
         raise ValueError(f"Expected the arrays {', '.join(expected)} in {name}, got {', '.join(arrays)}.")
     if version == _IN_ONE_PIECE:
         arrays["dense"] = arrays["dense"][:, None]
+    if version <= _WHOLE_DIRECTORY:
+        arrays.update(_present_only(arrays["directory"], arrays["dense"].shape[:1], metric.n_features, name))
     lists = WordLists(*(arrays.pop(name) for name in LIST_ARRAYS)) if "lengths" in arrays else None
     segment = Segment(**arrays, shift=entry["shift"], n_words=metric.n_words, lists=ListsOnce(lists))
     check_shapes(segment, metric, name)
@@ -190,6 +196,19 @@ def _make_segment(
     if check == "documents":
         check_documents(segment, metric, name)
     return segment
+
+
+def _present_only(directory: Any, n_tiles: tuple[int, ...], n_features: int, name: str) -> dict[str, Any]:
+    """Bring the directory of an older file into the form of today; that of a single tile is the same."""
+    if n_tiles == (1,):
+        return {"tiles": np.empty(0, np.uint16), "starts": np.zeros(1, np.uint32)}
+    if directory.dtype != np.int64 or directory.shape != (n_features * math.prod(n_tiles),) or not directory.size:
+        raise ValueError(
+            f"Expected directory of kind int64 and shape ({n_features * math.prod(n_tiles)},), got {directory.dtype} "
+            f"{directory.shape}: {name} is damaged or belongs to another index."
+        )
+    made = compact_directory(directory.reshape(n_features, -1))
+    return dict(zip(("directory", "tiles", "starts"), made, strict=True))
 
 
 def _store(folder: Path, arrays: dict[str, Any], described: dict[str, dict[str, Any]]) -> str:

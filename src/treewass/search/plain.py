@@ -249,12 +249,12 @@ def _offer_segment(
 def _keys(segment: Segment, query: dict[int, int]) -> NDArray[np.int64]:
     """Compute each document's norm less twice what it shares with the query; no less than that if values lost bits."""
     n_tiles, tile = segment.dense.shape[0], segment.tile
-    directory = segment.directory.reshape(-1, n_tiles)
+    entries = segment.entries(list(query))
     bits = 16 if segment.is_narrow else 32
     shared = np.zeros((n_tiles, tile), dtype=np.int64)
-    for feature, value in query.items():
+    for value, own in zip(query.values(), entries.tolist(), strict=True):
         narrowed = min(value >> segment.shift, 65535) if segment.is_narrow else value
-        for number, entry in enumerate(directory[feature].tolist()):
+        for number, entry in enumerate(own):
             if entry < 0:
                 shared[number] += np.minimum(segment.dense[number, :, ~entry].ravel(), narrowed)
             elif count := entry & ((1 << COUNT_BITS) - 1):

@@ -114,10 +114,10 @@ def _shared_branches(metric: TreeMetric, segment: Segment, branches: dict[int, i
     """Add up what each document shares with the query at internal nodes."""
     n_tiles, tile = segment.dense.shape[0], segment.tile
     lost = max(0, branch_shift(metric) - segment.shift)
-    half, directory = segment.postings.itemsize * 4, segment.directory.reshape(-1, n_tiles)
+    half, entries = segment.postings.itemsize * 4, segment.entries(list(branches))
     shared = np.zeros((n_tiles, tile), dtype=np.int64)
-    for feature, value in branches.items():
-        for number, entry in enumerate(directory[feature].tolist()):
+    for value, own in zip(branches.values(), entries.tolist(), strict=True):
+        for number, entry in enumerate(own):
             if entry < 0:
                 shared[number] += np.minimum(segment.dense[number, :, ~entry].ravel() >> lost, value)
             elif count := entry & ((1 << COUNT_BITS) - 1):

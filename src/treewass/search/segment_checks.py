@@ -51,7 +51,9 @@ def check_shapes(segment: Segment, metric: TreeMetric, name: str) -> None:
         "words": segment.weights.size,
         "weights": segment.weights.size,
         "norms": n_tiles * tile,
-        "directory": metric.n_features * n_tiles,
+        "directory": metric.n_features,
+        "tiles": segment.tiles.size if n_tiles > 1 else 0,
+        "starts": segment.tiles.size + 1,
         "postings": segment.postings.size,
         **dict.fromkeys(BEYOND, segment.beyond_words.size),
     }
@@ -83,10 +85,7 @@ def check_contents(segment: Segment, name: str) -> None:
     _demand(bool((np.diff(segment.ids) > 0).all()), name, "ascending ids")
     bounds = segment.document_bounds
     _demand(bounds[0] == 0 and bool((np.diff(bounds) >= 0).all()), name, "document_bounds that ascend from 0")
-    lists = segment.directory[segment.directory >= 0]
-    starts, counts = lists >> COUNT_BITS, lists & ((1 << COUNT_BITS) - 1)
-    _demand(np.array_equal(starts, np.cumsum(counts) - counts), name, "lists of postings one after the other")
-    _demand(int(counts.sum()) == segment.postings.size, name, "as many postings as the directory lists")
+    _check_directory(segment, name)
     _demand(_within(segment.words, 0, segment.n_words), name, f"words from 0 to {segment.n_words - 1}")
     rising = segment.words[1:] > segment.words[:-1]
     rising[bounds[1:-1][(bounds[1:-1] > 0) & (bounds[1:-1] <= rising.size)] - 1] = True
@@ -106,6 +105,24 @@ def check_contents(segment: Segment, name: str) -> None:
     _demand(bool((segment.norms[hidden] == ABSENT).all()), name, "no norm for a document that is not held")
     last_place = int(segment.postings.max(initial=0)) >> (16 if segment.is_narrow else 32)
     _demand(last_place < segment.tile, name, f"places from 0 to {segment.tile - 1}")
+
+
+def _check_directory(segment: Segment, name: str) -> None:
+    """Demand postings, and tiles where there are several, that follow each other as the directory lists them."""
+    lists = segment.directory[segment.directory >= 0]
+    starts, counts = lists >> COUNT_BITS, lists & ((1 << COUNT_BITS) - 1)
+    several = segment.dense.shape[0] > 1
+    _demand(np.array_equal(starts, np.cumsum(counts) - counts), name, "lists of postings one after the other")
+    listed = segment.tiles.size if several else segment.postings.size
+    what = "tiles" if several else "postings"
+    _demand(int(counts.sum()) == listed, name, f"as many {what} as the directory lists")
+    if several:
+        begins = segment.starts.astype(np.int64)
+        _demand(begins[0] == 0 and bool((np.diff(begins) > 0).all()), name, "postings of each tile one after the other")
+        _demand(int(begins[-1]) == segment.postings.size, name, "as many postings as the directory lists")
+        order = np.repeat(np.arange(counts.size), counts) << 16 | segment.tiles
+        _demand(bool((np.diff(order) > 0).all()), name, "ascending tiles of each feature")
+        _demand(_within(segment.tiles, 0, segment.dense.shape[0]), name, "tiles that exist")
 
 
 def check_documents(segment: Segment, metric: TreeMetric, name: str) -> None:

@@ -44,13 +44,14 @@ EMBEDDED_LIMIT = 32768  # documents that are not long; those of larger segments 
 # The arrays of a segment, as its file holds them, and the kinds of numbers that they may have.
 ARRAYS = {
     "ids": ("int64",), "held": ("bool",), "document_bounds": ("int64",), "words": ("int32",),
-    "weights": ("float32", "float64"), "norms": ("int32",), "directory": ("int64",), "dense": ("int32", "uint16"),
-    "postings": ("uint64", "uint32"),
+    "weights": ("uint8", "uint16", "float32", "float64"), "norms": ("int32",), "directory": ("int64",),
+    "tiles": ("uint16",), "starts": ("uint32",), "dense": ("int32", "uint16"), "postings": ("uint64", "uint32"),
 }  # fmt: skip
+WEIGHT_KINDS = ARRAYS["weights"]  # the smallest that loses nothing is taken
 # Of words beyond the metric: a document's place in the segment, the word, its count. In the file if there are any.
 BEYOND = {"beyond_places": ("int32",), "beyond_words": ("int32",), "beyond_weights": ("float64",)}
 SEGMENT = record_of(  # what it shares with COLUMNS comes last, lest numba take one kind for the other, with a warning
-    "ids", "document_bounds", "words", "weights", "n_weights", "is_single",
+    "ids", "document_bounds", "words", "weights", "n_weights", "weight_kind",
     "embedded_bounds", "embedded", "n_embedded", *(COLUMNS.names or ()),
 )  # fmt: skip
 
@@ -108,7 +109,7 @@ class Segment(Columns):
 
     Parameters
     ----------
-    norms, directory, dense, postings, shift
+    norms, directory, tiles, starts, dense, postings, shift
         As in `Columns`. The norm of a document that was removed or holds no known word is ABSENT.
     ids : ndarray of int64, shape (n_documents,)
         Ascending.
@@ -118,8 +119,8 @@ class Segment(Columns):
         Where each document's words begin.
     words : ndarray of int32
         Words of the documents, ascending in each.
-    weights : ndarray of float32 or float64
-        Their counts; float32 where that loses nothing.
+    weights : ndarray of uint8, uint16, float32 or float64
+        Their counts, of the smallest kind that loses nothing.
     n_words : int
         Number of words of the metric.
     beyond_places, beyond_words : ndarray of int32
@@ -192,7 +193,7 @@ class Segment(Columns):
             words=self.words,
             weights=self.weights,
             n_weights=self.weights.size,
-            is_single=self.weights.dtype == np.float32,
+            weight_kind=WEIGHT_KINDS.index(self.weights.dtype.name),
             embedded_bounds=bounds,
             embedded=entries,
             n_embedded=entries.size,
@@ -305,10 +306,13 @@ def turned_documents(
 
 
 def _compact(weights: NDArray[np.float64]) -> NDArray[Any]:
-    """Hold weights as float32 if every one of them is the same number then."""
-    with np.errstate(over="ignore"):
-        single = weights.astype(np.float32)
-    return single if np.array_equal(single, weights) else weights.copy()
+    """Hold weights in the first kind in which every one of them is the same number."""
+    for kind in WEIGHT_KINDS[:-1]:
+        with np.errstate(over="ignore", invalid="ignore"):
+            small = weights.astype(kind)
+        if np.array_equal(small, weights):
+            return small
+    return weights.copy()
 
 
 def merge_documents(

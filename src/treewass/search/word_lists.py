@@ -240,10 +240,10 @@ def _sum_branches(metric: TreeMetric, segment: Segment) -> NDArray[np.int32]:
     """Add up the values of each document at internal nodes."""
     n_tiles, tile = segment.dense.shape[0], segment.tile
     lost = max(0, branch_shift(metric) - segment.shift)
-    half, directory = segment.postings.itemsize * 4, segment.directory.reshape(-1, n_tiles)
+    half = segment.postings.itemsize * 4
     sums = np.zeros(n_tiles * tile, dtype=np.int64)
     for first, stop in internal_features(metric):
-        entries = directory[first:stop]
+        entries = segment.entries(np.arange(first, stop))
         for row in np.unique(~entries[entries < 0]):
             sums += segment.dense[:, :, row].ravel() >> lost
         entries = np.maximum(entries, 0).ravel()

@@ -24,6 +24,24 @@ def tile_room(columns: Any, tile: int) -> Any:
 
 
 @inner
+def _entry_in(tiles: Any, starts: Any, entry: Any, tile: Any) -> Any:
+    """Return a feature's entry in one of several tiles: ``~row``, ``start << COUNT_BITS | count``, or 0 for none."""
+    first, count = np.uint64(entry >> COUNT_BITS), np.uint64(entry & _COUNT)
+    if entry <= 0 or count > np.uint64(tiles.size) or first > np.uint64(tiles.size) - count:
+        return min(entry, np.int64(0))
+    wanted = np.uint16(tile)
+    while count > np.uint64(1):  # the last place that is not beyond the tile
+        half = count >> np.uint64(1)
+        first += half if tiles[first + half] <= wanted else np.uint64(0)
+        count -= half
+    if count == np.uint64(0) or tiles[first] != wanted:
+        return np.int64(0)
+    start = np.int64(starts[first])
+    number = np.int64(starts[first + np.uint64(1)]) - start
+    return (start << COUNT_BITS) | number if 0 <= number <= _COUNT else np.int64(0)
+
+
+@inner
 def look_up(
     columns: Any, tile: Any, features: Any, values: Any, rows: Any, row_values: Any, lists: Any, list_values: Any
 ) -> Any:
@@ -34,11 +52,15 @@ def look_up(
     document's does. What a damaged file places outside its own arrays is left out.
     """
     directory = array_at(columns.directory, columns.n_directory, np.int64)
+    tiles = array_at(columns.tiles, columns.n_places, np.uint16)
+    starts, several = array_at(columns.starts, columns.n_places + 1, np.uint32), columns.n_tiles > 1
     largest = np.int64(65535) if row_values.itemsize == 2 else np.int64(2**31 - 1)
     used, n_lists = np.uint64(0), np.uint64(0)
     for position in range(features.size):
         value = min(np.int64(values[position]) >> columns.shift, largest)
-        entry = directory[np.uint64(features[position]) * np.uint64(columns.n_tiles) + np.uint64(tile)]
+        entry = directory[np.uint64(features[position])]
+        if several:
+            entry = _entry_in(tiles, starts, entry, tile)
         rows[used], row_values[used] = ~entry * columns.piece, value
         used += np.uint64((entry < 0) & (~entry < columns.n_rows))
         lists[n_lists], list_values[n_lists] = entry, value

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ import numpy as np
 from treewass.compute.records import aligned_zeros, describe, record_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
     "ABSENT",
@@ -29,16 +30,18 @@ __all__ = [
     "Columns",
     "EmbeddedRows",
     "build_columns",
+    "compact_directory",
     "tile_size",
 ]
 
 ABSENT = np.iinfo(np.int32).max  # the norm of a document that is no neighbour
 TILE = 8192  # documents in a tile, at most
 GROUP = 8  # dense rows added up at a time
-COUNT_BITS = 14  # of an entry of the directory: as many postings as a tile has documents fit
+COUNT_BITS = 14  # of an entry of the directory: as many postings as a tile has documents fit, and as many tiles
+_COUNT = (1 << COUNT_BITS) - 1
 COLUMNS = record_of(
-    "norms", "directory", "dense", "postings",
-    "n_documents", "tile", "piece", "n_tiles", "n_rows", "n_postings", "n_directory", "shift",
+    "norms", "directory", "tiles", "starts", "dense", "postings",
+    "n_documents", "tile", "piece", "n_tiles", "n_rows", "n_postings", "n_directory", "n_places", "shift",
 )  # fmt: skip
 
 
@@ -71,9 +74,13 @@ class Columns:
     ----------
     norms : ndarray of int32, shape (n_tiles * tile,)
         L1 norms of the embedded documents, in units; ABSENT for those that are no neighbours.
-    directory : ndarray of int64, shape (n_features * n_tiles,)
-        Where each feature is found in each tile: ``~row`` for a dense row, ``start << COUNT_BITS | count`` for
-        postings.
+    directory : ndarray of int64, shape (n_features,)
+        Where each feature is found: ``~row`` for a dense row, ``start << COUNT_BITS | count`` for postings in the only
+        tile, or for its places in `tiles` if there are several tiles.
+    tiles : ndarray of uint16, shape (n_places,)
+        The tiles that have postings of a feature, ascending, feature after feature; empty if there is one tile only.
+    starts : ndarray of uint32, shape (n_places + 1,)
+        Where these postings begin; the last number is where all of them end.
     dense : ndarray of int32 or uint16, shape (n_tiles, n_pieces, n_rows, piece)
         Values of the features that many documents have. A tile is one piece, or several for a batch of queries to go
         through one after the other.
@@ -85,6 +92,8 @@ class Columns:
 
     norms: NDArray[np.int32]
     directory: NDArray[np.int64]
+    tiles: NDArray[np.uint16]
+    starts: NDArray[np.uint32]
     dense: NDArray[Any]
     postings: NDArray[Any]
     shift: int
@@ -93,11 +102,36 @@ class Columns:
         """Return the fields that COLUMNS names."""
         n_tiles, n_pieces, n_rows, piece = self.dense.shape
         return {
-            "norms": self.norms, "directory": self.directory, "dense": self.dense, "postings": self.postings,
+            "norms": self.norms, "directory": self.directory, "tiles": self.tiles, "starts": self.starts,
+            "dense": self.dense, "postings": self.postings,
             "n_documents": n_documents, "tile": n_pieces * piece, "piece": piece, "n_tiles": n_tiles,
             "n_rows": n_rows, "n_postings": self.postings.size, "n_directory": self.directory.size,
-            "shift": self.shift,
+            "n_places": self.tiles.size, "shift": self.shift,
         }  # fmt: skip
+
+    def entries(self, features: ArrayLike) -> NDArray[np.int64]:
+        """Return where some features are found in each tile: dense rows as ``~row``, postings as start and count.
+
+        Parameters
+        ----------
+        features : array-like of int, shape (n,)
+            Any features.
+
+        Returns
+        -------
+        ndarray of int64, shape (n, n_tiles)
+            ``~row``, or ``start << COUNT_BITS | count``, or 0 for a tile without the feature.
+        """
+        found = self.directory[np.asarray(features, dtype=np.intp)]
+        if not self.tiles.size:
+            return np.repeat(found[:, None], self.dense.shape[0], axis=1)
+        entries = np.repeat(np.minimum(found, 0)[:, None], self.dense.shape[0], axis=1)
+        counts = np.maximum(found, 0) & _COUNT
+        rows, ends = np.repeat(np.arange(found.size), counts), np.cumsum(counts)
+        places = np.arange(rows.size) + np.repeat((found >> COUNT_BITS) - (ends - counts), counts)
+        starts = self.starts[np.stack([places, places + 1])].astype(np.int64)
+        entries[rows, self.tiles[places]] = starts[0] << COUNT_BITS | (starts[1] - starts[0])
+        return entries
 
     def description(self, n_documents: int) -> NDArray[np.int64]:
         """Describe the columns for the compiled loops."""
@@ -126,6 +160,9 @@ def build_columns(
 ) -> Columns:
     """Turn documents by feature, in two passes.
 
+    Scanning a dense row takes a fraction of the time per document, but reads every one of them. It pays for a feature
+    that more than one document in eight has.
+
     Parameters
     ----------
     embedded : callable
@@ -147,32 +184,90 @@ def build_columns(
 
     piece, n_tiles = piece or tile, max(1, -(-n_documents // tile))
     rows_of = lru_cache(maxsize=1)(lambda number: embedded(number * tile, min((number + 1) * tile, n_documents)))
-    entries = np.empty((n_features, n_tiles), dtype=np.int64)
+    counts = np.zeros(n_features, dtype=np.int64)
+    present: list[tuple[NDArray[np.intp], NDArray[np.intp]]] = []  # features of each tile, and how many have them
     norms = np.full(n_tiles * tile, ABSENT, dtype=np.int32)
     for number in range(n_tiles):
         rows = rows_of(number)
-        entries[:, number] = np.bincount(rows.features, minlength=n_features)
+        own = np.bincount(rows.features, minlength=n_features)
+        there = np.flatnonzero(own)
+        present.append((there, own[there]))
+        counts += own
         norms[number * tile :][: rows.known.size] = np.where(rows.known, rows.norms, ABSENT)
     shift = max(0, int(norms[norms != ABSENT].max(initial=0)).bit_length() - 16) if narrow else 0
-    directory, n_rows, n_postings = _make_directory(entries, n_documents)
+    is_dense = counts * 8 > n_documents
+    directory, tiles, starts, entries = _make_directory(present, is_dense)
+    n_rows, n_postings = int(np.count_nonzero(is_dense)), int(counts[~is_dense].sum())
     dense = aligned_zeros((n_tiles, tile // piece, n_rows, piece), np.uint16 if narrow else np.int32)
     postings = np.empty(n_postings, dtype=np.uint32 if narrow else np.uint64)
+    moving = np.empty(n_features, dtype=np.int64)
     for number in range(n_tiles):
         bounds, features, values, _ = rows_of(number)
-        fill_tile(bounds, features, values, shift, directory[:, number].copy(), dense[number], postings)
-    return Columns(norms, directory.ravel(), dense, postings, shift)
+        there, first = entries[number]
+        moving[there] = first
+        fill_tile(bounds, features, values, shift, moving, dense[number], postings)
+    return Columns(norms, directory, tiles, starts, dense, postings, shift)
 
 
-def _make_directory(entries: NDArray[np.int64], n_documents: int) -> tuple[NDArray[np.int64], int, int]:
-    """Choose dense rows and places for postings; return the directory and how many there are of both.
+def _make_directory(
+    present: list[tuple[NDArray[np.intp], NDArray[np.intp]]], is_dense: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.uint16], NDArray[np.uint32], list[tuple[NDArray[np.intp], NDArray[np.int64]]]]:
+    """Give dense rows and postings their places.
 
-    Scanning a dense row takes a fraction of the time per document, but reads every one of them. It pays for a feature
-    that more than one document in eight has.
+    Returns directory, `tiles` and `starts` as `Columns` holds them, and of each tile its features and their entries.
     """
-    frequent = np.flatnonzero(entries.sum(axis=1) * 8 > n_documents)
-    counts = entries.copy()
-    counts[frequent] = 0
-    ends = np.cumsum(counts).reshape(counts.shape)
-    directory = ((ends - counts) << COUNT_BITS) | counts
-    directory[frequent] = ~np.arange(frequent.size)[:, None]
-    return directory, frequent.size, int(counts.sum())
+    features, counts = (np.concatenate(one) for one in zip(*present, strict=True))
+    tiles = np.repeat(np.arange(len(present)), [own.size for own, _ in present])
+    counts = np.where(is_dense[features], 0, counts)
+    order = np.lexsort((tiles, features))
+    ends = np.cumsum(counts[order])
+    check_limits(len(present), int(ends[-1]) if ends.size else 0)
+    starts = np.empty_like(counts)
+    starts[order] = ends - counts[order]
+    rows = np.cumsum(is_dense) - 1
+    entries = np.where(is_dense[features], ~rows[features], starts << COUNT_BITS | counts)
+    bounds = np.cumsum([0, *(own.size for own, _ in present)])
+    by_tile = [(features[a:b], entries[a:b]) for a, b in pairwise(bounds.tolist())]
+    listed = order[~is_dense[features[order]]]
+    own = counts[listed] if len(present) == 1 else np.ones(listed.size, np.int64)
+    numbers = np.bincount(features[listed], own, minlength=is_dense.size).astype(np.int64)
+    directory = np.where(is_dense, ~rows, (np.cumsum(numbers) - numbers) << COUNT_BITS | numbers)
+    if len(present) == 1:
+        return directory, np.empty(0, np.uint16), np.zeros(1, np.uint32), by_tile
+    ended = np.append(starts[listed], ends[-1] if ends.size else 0)
+    return directory, tiles[listed].astype(np.uint16), ended.astype(np.uint32), by_tile
+
+
+def check_limits(n_tiles: int, n_postings: int) -> None:
+    """Refuse more documents than a directory can tell the places of."""
+    if n_tiles > _COUNT or n_postings >= 2**32:
+        raise ValueError(
+            f"Expected at most {_COUNT} tiles of {TILE} documents and {2**32 - 1} postings in one group of documents, "
+            f"got {n_tiles} tiles and {n_postings} postings. Split the documents: `ShardedIndex` searches several "
+            "indexes as one."
+        )
+
+
+def compact_directory(
+    entries: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.uint16], NDArray[np.uint32]]:
+    """Turn a directory with an entry for each feature and tile, as older files hold it, into that of present ones.
+
+    Parameters
+    ----------
+    entries : ndarray of int64, shape (n_features, n_tiles)
+        Of several tiles.
+
+    Returns
+    -------
+    directory, tiles, starts : ndarray
+        As `Columns` holds them.
+    """
+    check_limits(entries.shape[1], 0)
+    is_dense = entries[:, 0] < 0
+    features, tiles = np.nonzero((entries >= 0) & (entries & _COUNT > 0))
+    found, n_tiles = entries[features, tiles], np.bincount(features, minlength=entries.shape[0])
+    directory = np.where(is_dense, entries[:, 0], (np.cumsum(n_tiles) - n_tiles) << COUNT_BITS | n_tiles)
+    end = (found[-1:] >> COUNT_BITS) + (found[-1:] & _COUNT) if found.size else np.zeros(1, np.int64)
+    starts = np.concatenate([found >> COUNT_BITS, end]).clip(0, 2**32 - 1)
+    return directory, tiles.astype(np.uint16), starts.astype(np.uint32)

@@ -16,6 +16,7 @@ from treewass.compute.compiling import array_at, compiled, inlined, inner
 from treewass.search.kernels.queries import embed_queries, parts
 from treewass.search.kernels.selection import MOST, gather, key_bound, key_limit, merge, order
 from treewass.search.scratch import CLASSES, FOUND_ROOM
+from treewass.search.segments import WEIGHT_KINDS
 from treewass.trees.column_kernels import add_lists, add_rows, look_up, tile_room
 from treewass.trees.columns import ABSENT, GROUP
 from treewass.trees.embedding_kernels import spread_document, touched_in
@@ -24,6 +25,7 @@ __all__ = ["narrow_distances", "narrow_within", "search_narrow"]
 
 _ABSENT = np.int32(ABSENT)
 _PLACE = np.int64(0xFFFFFFFF)
+_SMALL, _SHORT, _SINGLE = (WEIGHT_KINDS.index(kind) for kind in ("uint8", "uint16", "float32"))
 
 
 @compiled
@@ -200,14 +202,14 @@ def _exact_distance(metric: Any, room: Any, segment: Any, scratch: Any, document
     start, stop = document_bounds[document], document_bounds[document + 1]
     count = min(stop - start, metric.n_words) if 0 <= start <= stop <= segment.n_weights else 0
     weights = np.empty(count, np.float64)
-    if segment.is_single:
-        single = array_at(segment.weights, segment.n_weights, np.float32)
-        for entry in range(count):
-            weights[entry] = single[start + entry]
+    if segment.weight_kind == _SMALL:
+        _copy_weights(array_at(segment.weights, segment.n_weights, np.uint8), start, weights)
+    elif segment.weight_kind == _SHORT:
+        _copy_weights(array_at(segment.weights, segment.n_weights, np.uint16), start, weights)
+    elif segment.weight_kind == _SINGLE:
+        _copy_weights(array_at(segment.weights, segment.n_weights, np.float32), start, weights)
     else:
-        double = array_at(segment.weights, segment.n_weights, np.float64)
-        for entry in range(count):
-            weights[entry] = double[start + entry]
+        _copy_weights(array_at(segment.weights, segment.n_weights, np.float64), start, weights)
     n_touched = spread_document(metric, room, words[start : start + count], weights)
     touched, amounts = touched_in(room)
     distance = norm
@@ -215,6 +217,12 @@ def _exact_distance(metric: Any, room: Any, segment: Any, scratch: Any, document
         value = np.int64(np.rint(amounts[position]))
         distance += value - 2 * min(value, np.int64(query[np.uint64(touched[position])]))
     return distance
+
+
+@inlined
+def _copy_weights(held: Any, start: Any, weights: Any) -> None:
+    for entry in range(weights.size):
+        weights[entry] = held[start + entry]
 
 
 @compiled

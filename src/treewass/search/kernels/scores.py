@@ -37,7 +37,8 @@ from treewass.trees.layout import METRIC, ROOM, WORD
 __all__ = ["LISTS", "RANKED", "fill_shares", "rank_queries"]
 
 RANKED = record_of(
-    "list_bounds", "list_places", "shares", "branches", "ids", "held", "directory", "n_directory", "dense", "postings",
+    "list_bounds", "list_places", "shares", "branches", "ids", "held", "directory", "n_directory",
+    "tiles", "starts", "n_places", "dense", "postings",
     "n_bounds", "n_entries", "n_documents", "n_tiles", "tile", "piece", "n_rows", "n_postings",
     "shift", "lost", "is_narrow",
 )  # fmt: skip
