@@ -193,7 +193,7 @@ def swap(one, other):
         ("index-0/*.safetensors", swap("parents.0", "word_nodes.0"), "Expected"),
         ("index-0/*.safetensors", swap("leaf_lengths.0", "edge_lengths.0"), "Expected"),
         ("index-0/*.safetensors", put("words", 0, 10**6), "words from 0"),
-        ("index-0/*.safetensors", put("weights", 0, np.nan), "finite weights"),
+        ("index-0/*.safetensors", put("document_bounds", 0, 1), "document_bounds that ascend"),
         ("documents*", put("codes", 0, 3), "class numbers up to 2"),
         ("documents*", put("codes", 0, -2), "class numbers up to 2"),
         ("documents*", put("ids", 0, 7), "the ids that the index has"),

@@ -24,12 +24,14 @@ def tile_room(columns: Any, tile: int) -> Any:
 
 
 @inner
-def _entry_in(tiles: Any, starts: Any, entry: Any, tile: Any) -> Any:
+def _entry_in(tiles: Any, starts: Any, entry: Any, tile: Any, n_tiles: Any) -> Any:
     """Return a feature's entry in one of several tiles: ``~row``, ``start << COUNT_BITS | count``, or 0 for none."""
     first, count = np.uint64(entry >> COUNT_BITS), np.uint64(entry & _COUNT)
     if entry <= 0 or count > np.uint64(tiles.size) or first > np.uint64(tiles.size) - count:
         return min(entry, np.int64(0))
     wanted = np.uint16(tile)
+    if count == np.uint64(n_tiles):  # it is in every tile
+        first, count = first + np.uint64(tile), np.uint64(1)
     while count > np.uint64(1):  # the last place that is not beyond the tile
         half = count >> np.uint64(1)
         first += half if tiles[first + half] <= wanted else np.uint64(0)
@@ -60,7 +62,7 @@ def look_up(
         value = min(np.int64(values[position]) >> columns.shift, largest)
         entry = directory[np.uint64(features[position])]
         if several:
-            entry = _entry_in(tiles, starts, entry, tile)
+            entry = _entry_in(tiles, starts, entry, tile, columns.n_tiles)
         rows[used], row_values[used] = ~entry * columns.piece, value
         used += np.uint64((entry < 0) & (~entry < columns.n_rows))
         lists[n_lists], list_values[n_lists] = entry, value
