@@ -73,7 +73,7 @@ def test_kills_while_it_folds_lose_nothing_and_block_nothing(folder, kills, n_pr
         for running_life in moment.sample(lives, n_processes):
             acknowledged |= {number: text for number, text in running_life.kill() if number is not None}
         check_all_there(folder, acknowledged)
-    assert len(acknowledged) > kills
+    assert len(acknowledged) >= kills  # each life had one at least
     fold_writes(folder)
     assert len(DocumentModel.load(folder).index_) == check_all_there(folder, acknowledged)
 
@@ -93,7 +93,7 @@ def test_kills_while_the_model_is_replaced_lose_nothing_and_block_nothing(folder
         for victim in victims:
             acknowledged |= {number: text for number, text in victim.kill() if number is not None}
         check_all_there(folder, acknowledged)
-    assert len(acknowledged) > kills
+    assert len(acknowledged) >= kills  # each life had one at least
     assert not list(folder.glob("replaced-writes-*"))
 
 
