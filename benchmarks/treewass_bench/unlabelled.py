@@ -132,7 +132,8 @@ def unlabelled_markdown(rows: Iterable[Row]) -> str:
     <BLANKLINE>
     """
     rows = list(rows)
-    sets, found = sets_of(rows), {}
+    sets = sets_of(rows)
+    found: dict[tuple[Value, Value], list[Any]] = {}
     for row in rows:
         found.setdefault((row.case["set"], row.case["method"]), []).append(row.measures["label_precision"])
     means = {case: 100 * float(np.mean(values)) for case, values in found.items()}

@@ -169,7 +169,11 @@ def compare_methods(
                 measured[name].append(_measured(COMPARABLE[name], X, (values[train], values[test]), given))
             if report is not None:
                 report(f"{name}, split {number + 1} of {n_splits}")
-    return [Compared(name, *zip(*rows, strict=True), ratio) for name, rows in measured.items()]  # type: ignore[arg-type]
+    found = []
+    for name, rows in measured.items():
+        errors, macro, seconds, milliseconds = zip(*rows, strict=True)
+        found.append(Compared(name, errors, macro, seconds, milliseconds, ratio))
+    return found
 
 
 def _aligned(vectors: Any, words: Sequence[str]) -> AlignedVectors:
