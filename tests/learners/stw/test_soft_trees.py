@@ -195,3 +195,19 @@ def test_second_order_gradients_are_those_of_the_equations(kind, absolute):
         return soft_distances(documents, documents, probabilities, perfect_tree(2, 2), absolute=absolute)
 
     assert torch.autograd.gradgradcheck(distances, (scores, documents))
+
+
+def test_weights_count_as_repetition_in_the_contrastive_loss():
+    random = np.random.default_rng(0)
+    points, labels, times = random.normal(size=(6, 2)), np.array([0, 0, 1, 1, 2, 0]), np.array([1, 2, 1, 3, 1, 2])
+    distances = torch.tensor(abs(points[:, None] - points[None]).sum(axis=2))
+    found = contrastive_loss(distances, torch.tensor(labels), 1.5, torch.tensor(times, dtype=torch.float64))
+    near = far = near_weight = far_weight = 0.0
+    for one in range(6):
+        for other in range(one + 1, 6):
+            weight, distance = times[one] * times[other], float(distances[one, other])
+            if labels[one] == labels[other]:
+                near, near_weight = near + weight * distance, near_weight + weight
+            else:
+                far, far_weight = far + weight * min(distance, 1.5), far_weight + weight
+    assert float(found) == pytest.approx(near / near_weight - far / far_weight)

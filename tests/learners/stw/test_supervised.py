@@ -180,3 +180,62 @@ def test_scores_that_cannot_fit_the_memory_are_refused_with_what_they_need():
 def test_messages_show_plain_numbers_and_no_truth_value_is_a_number(parameters, message):
     with pytest.raises(ValueError, match=message):
         SupervisedTreeWasserstein(**parameters).fit([[1, 0], [0, 1]], [0, 1])
+
+
+QUICK = {"arity": 2, "depth": 2, "epochs": 3, "batch_size": 20, "margin": 5.0}
+
+
+@pytest.fixture(scope="module")
+def forty():
+    X, y = make_documents(40, n_words=30, words_per_document=6, n_classes=2, random_state=0)
+    return np.asarray(csr_array(X).todense(), dtype=float), np.asarray(y)
+
+
+def test_a_warm_start_goes_on_from_the_scores(forty):
+    learner = SupervisedTreeWasserstein(**QUICK, validation_fraction=0.0, optimizer=("adam", 1e-12), warm_start=True)
+    first = learner.fit(*forty).scores_.copy()
+    learner.set_params(random_state=5).fit(*forty)
+    assert np.allclose(learner.scores_, first, atol=1e-6)  # a seed of its own would have drawn others
+    assert not np.allclose(learner.set_params(warm_start=False).fit(*forty).scores_, first, atol=1e-2)
+    learner.set_params(warm_start=True, depth=1)
+    with pytest.raises(ValueError, match="for 30 words and 7 nodes, got 30 words and 3 nodes"):
+        learner.fit(*forty)
+
+
+def test_scores_are_dropped_on_request_and_the_tree_stays(forty):
+    X, y = forty
+    whole, light = (SupervisedTreeWasserstein(**QUICK, keep_scores=keep).fit(X, y) for keep in (True, False))
+    assert light.metric_ == whole.metric_
+    assert not hasattr(light, "scores_")
+    assert np.array_equal(light.pairwise(X, variant="smooth"), whole.pairwise(X, variant="smooth"))
+    with pytest.raises(ValueError, match="fit with keep_scores=True"):
+        light.pairwise(X, variant="soft-smooth")
+    assert not hasattr(whole.set_params(keep_scores=False).fit(X, y), "scores_")
+
+
+def test_weights_count_as_repetition_in_the_loss_and_zero_leaves_out(forty):
+    X, y = forty
+    plain = SupervisedTreeWasserstein(**QUICK, validation_fraction=0.0)
+    same = plain.fit(X, y).scores_.copy()
+    assert np.array_equal(plain.fit(X, y, sample_weight=np.full(40, 2.0)).scores_, same)
+    weights = np.where(np.arange(40) < 30, 1.0, 0.0)
+    assert np.array_equal(plain.fit(X, y, sample_weight=weights).scores_, plain.fit(X[:30], y[:30]).scores_)
+    uneven = plain.fit(X, y, sample_weight=np.linspace(0.1, 5, 40)).scores_
+    assert not np.array_equal(uneven, same)
+    by_torch = SupervisedTreeWasserstein(**QUICK, validation_fraction=0.0, device="cpu")
+    assert np.allclose(by_torch.fit(X, y, sample_weight=np.linspace(0.1, 5, 40)).scores_, uneven, atol=1e-2)
+    with pytest.raises(ValueError, match="zero or more, got -1"):
+        plain.fit(X, y, sample_weight=-np.ones(40))
+
+
+def test_unseen_words_hang_where_the_word_most_like_them_does(forty):
+    X, y = forty
+    wide = np.hstack([X, np.zeros((40, 3))])
+    vectors = np.vstack([np.eye(30), 2 * np.eye(30)[4] + np.eye(30)[5], -np.eye(30)[0], np.zeros(30)])
+    learner = SupervisedTreeWasserstein(**QUICK, word_vectors=vectors).fit(wide, y)
+    nodes = learner.metric_.trees[0].word_nodes
+    assert nodes[30] == nodes[4]
+    assert learner.metric_.known_words[30:].tolist() == [True, False, False]
+    assert np.array_equal(learner.scores_[30], learner.scores_[4])
+    with pytest.raises(ValueError, match="one word vector for each of the 30 columns of X, got 33"):
+        learner.fit(X, y)

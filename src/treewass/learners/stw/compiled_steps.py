@@ -117,7 +117,7 @@ class CompiledEngine:
             for part in range(start, stop):
                 losses[part] = pair_losses(
                     masses, leaves, batch.labels, self._lengths, absolute, float(settings.margin), weights,
-                    part, _PARTS, gradient[part],
+                    batch.weights, part, _PARTS, gradient[part],
                 )  # fmt: skip
 
         run_in_blocks(work, _PARTS, self._n_jobs, block=1)

@@ -19,17 +19,19 @@ MASS = 5.0  # of a document in training, as in the paper (section 3.5)
 
 @dataclass(frozen=True, slots=True)
 class LabelledHistograms:
-    """Documents to learn from: rows of mass one, and int64 labels."""
+    """Documents to learn from: rows of mass one, int64 labels, and weights above zero, all one by default."""
 
     histograms: csr_array
     labels: NDArray[np.int64]
+    weights: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
         return int(self.labels.size)
 
     def rows(self, rows: NDArray[np.intp]) -> LabelledHistograms:
         """Take some of the documents."""
-        return LabelledHistograms(self.histograms[rows], self.labels[rows])
+        weights = None if self.weights is None else self.weights[rows]
+        return LabelledHistograms(self.histograms[rows], self.labels[rows], weights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,7 @@ class ContrastiveBatch:
     """Some documents, word by word.
 
     `words` are those that occur, ascending. The entries of each word begin and end at its `bounds`: the documents that
-    hold it, ascending, and its masses in them. There is one label for each document.
+    hold it, ascending, and its masses in them. There is one label and one weight for each document.
 
     Examples
     --------
@@ -52,6 +54,7 @@ class ContrastiveBatch:
     documents: NDArray[np.int64]
     masses: NDArray[np.float32]
     labels: NDArray[np.int64]
+    weights: NDArray[np.float64]
 
     @classmethod
     def of(cls, documents: LabelledHistograms, mass: float = MASS) -> ContrastiveBatch:
@@ -62,7 +65,8 @@ class ContrastiveBatch:
         bounds = np.append(np.flatnonzero(np.diff(words, prepend=-1)), words.size).astype(np.int64)
         document_of = np.repeat(np.arange(len(documents)), np.diff(rows.indptr))
         masses = (mass * rows.data[order]).astype(np.float32)
-        return cls(words[bounds[:-1]], bounds, document_of[order], masses, documents.labels)
+        weights = np.ones(len(documents)) if documents.weights is None else documents.weights
+        return cls(words[bounds[:-1]], bounds, document_of[order], masses, documents.labels, weights)
 
     @property
     def n_documents(self) -> int:
@@ -84,10 +88,15 @@ class ContrastiveBatch:
         return distances
 
     def pair_weights(self) -> tuple[float, float]:
-        """Compute one over the number of pairs of equal labels, and of different ones; zero where there is none."""
-        sizes = np.unique(self.labels, return_counts=True)[1].astype(np.int64)
-        near = int((sizes * (sizes - 1) // 2).sum())  # |D_p|
-        far = self.n_documents * (self.n_documents - 1) // 2 - near  # |D_n|
+        """Compute one over the weight of pairs of equal labels, and of different ones; zero where there is none.
+
+        A pair weighs as much as the product of its documents' weights.
+        """
+        classes = np.unique(self.labels, return_inverse=True)[1]
+        sums, squares = (np.bincount(classes, values) for values in (self.weights, self.weights**2))
+        single = np.bincount(classes) == 1
+        near = float(np.where(single, 0.0, sums**2 - squares).sum() / 2)  # |D_p|
+        far = float(sums.sum() ** 2 - (sums**2).sum()) / 2 if sums.size > 1 else 0.0  # |D_n|
         return (1 / near if near else 0.0), (1 / far if far else 0.0)
 
 

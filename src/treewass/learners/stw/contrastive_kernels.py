@@ -241,6 +241,7 @@ def pair_losses(
     absolute: tuple[Number, bool],
     margin: Number,
     weights: tuple[Number, Number],
+    importance: Floats,
     part: int,
     n_parts: int,
     gradient: Floats,
@@ -248,8 +249,8 @@ def pair_losses(
     """Sum the contrastive loss over every n-th document's pairs with later ones, and its gradient by node mass.
 
     Documents of one label add the first weight times their distance to the loss. The others subtract the second weight
-    times the distance or the margin, whichever is smaller. Without room for a gradient (no rows), only the loss is
-    computed.
+    times the distance or the margin, whichever is smaller; both times the importance of the two documents. Without
+    room for a gradient (no rows), only the loss is computed.
     """
     near_weight, far_weight = weights
     n_documents, n_nodes = masses.shape
@@ -258,15 +259,15 @@ def pair_losses(
     for first in range(part, n_documents, n_parts):
         for second in range(first + 1, n_documents):
             same = labels[first] == labels[second]
+            weight = (near_weight if same else -far_weight) * (importance[first] * importance[second])
             if not same and leaves[first, second] >= margin:
-                total -= far_weight * margin
+                total += weight * margin
                 continue
             distance = leaves[first, second] + _distance(masses[first], masses[second], lengths, absolute, slopes)
-            total += near_weight * distance if same else -far_weight * min(distance, margin)
+            total += weight * (distance if same else min(distance, margin))
             if gradient.shape[0] and (same or distance < margin or distance != distance):
-                weight = np.float32(near_weight if same else -far_weight)
-                _add_times(gradient[first], slopes, weight)
-                _add_times(gradient[second], slopes, -weight)
+                _add_times(gradient[first], slopes, np.float32(weight))
+                _add_times(gradient[second], slopes, -np.float32(weight))
     return total
 
 

@@ -46,6 +46,7 @@ class Plan:
     device: Any
     n_jobs: int | None
     verbose: bool
+    start: NDArray[Any] | None = None
 
     @property
     def uses_torch(self) -> bool:
@@ -195,9 +196,12 @@ def _train(
 @contextmanager
 def _engine(plan: Plan, step: StepSettings, n_words: int) -> Iterator[Engine]:
     """Make what takes the steps: compiled loops, or torch on one thread where it is wanted or needed."""
-    generator = np.random.default_rng([plan.schedule.seed, 2])
-    scores = generator.standard_normal((n_words, plan.tree.n_nodes), dtype=np.float32)
-    scores *= np.float32(_SPREAD)
+    if plan.start is not None:
+        scores = plan.start.astype(np.float32)  # a copy
+    else:
+        generator = np.random.default_rng([plan.schedule.seed, 2])
+        scores = generator.standard_normal((n_words, plan.tree.n_nodes), dtype=np.float32)
+        scores *= np.float32(_SPREAD)
     if not plan.uses_torch:
         from treewass.learners.stw.compiled_steps import CompiledEngine
 
@@ -226,7 +230,7 @@ def _validation_error(
         return 1.0
     ids = nearest_rows(TreeMetric(hang_words(plan.tree, scores)), documents, validation, plan.n_jobs)
     shares = fallback_vote(documents.labels[ids], int(max(documents.labels.max(), validation.labels.max())) + 1)
-    return float(np.mean(shares.argmax(axis=1) != validation.labels))
+    return float(np.average(shares.argmax(axis=1) != validation.labels, weights=validation.weights))
 
 
 @contextmanager
@@ -253,9 +257,12 @@ def _description(
         for array in (part.histograms.indptr, part.histograms.indices, part.labels):
             digest.update(array.astype(np.int64).tobytes())  # whatever the width of scipy's indices
         digest.update(np.ascontiguousarray(part.histograms.data).tobytes())
+        digest.update(b"" if part.weights is None else part.weights.tobytes())
     tree = hashlib.sha256(b"".join(array.tobytes() for array in (plan.tree.parents, plan.tree.edge_lengths)))
+    started = {} if plan.start is None else {"start": hashlib.sha256(plan.start.tobytes()).hexdigest()}
     return {
         **asdict(step),
+        **started,
         "batch_size": plan.schedule.batch_size,
         "seed": plan.schedule.seed,
         "n_words": documents.histograms.shape[1],

@@ -174,7 +174,9 @@ def soft_distances(
     return below + pair_distances(X, Y, ones, smoothness, absolute)
 
 
-def contrastive_loss(distances: torch.Tensor, labels: torch.Tensor, margin: float) -> torch.Tensor:
+def contrastive_loss(
+    distances: torch.Tensor, labels: torch.Tensor, margin: float, weights: torch.Tensor | None = None
+) -> torch.Tensor:
     """Compute the paper's contrastive loss over all pairs of different documents (section 3.4).
 
     Parameters
@@ -184,6 +186,8 @@ def contrastive_loss(distances: torch.Tensor, labels: torch.Tensor, margin: floa
     labels : Tensor of int, shape (n_documents,)
     margin : float
         Distance beyond which documents of different labels are far enough.
+    weights : Tensor of shape (n_documents,), optional
+        Weights of documents; a pair weighs as much as their product. By default all weigh the same.
 
     Returns
     -------
@@ -200,8 +204,14 @@ def contrastive_loss(distances: torch.Tensor, labels: torch.Tensor, margin: floa
     first, second = torch.triu_indices(len(distances), len(distances), offset=1, device=distances.device)
     pairs = distances[first, second]
     same = labels[first] == labels[second]
-    near, far = pairs[same], pairs[~same]
-    return near.sum() / max(1, near.numel()) - far.clamp(max=margin).sum() / max(1, far.numel())
+    shares = torch.ones_like(pairs) if weights is None else weights[first] * weights[second]
+    near, far = shares[same], shares[~same]
+    loss = pairs.new_zeros(())
+    if near.numel():
+        loss = loss + (near * pairs[same]).sum() / near.sum()
+    if far.numel():
+        loss = loss - (far * pairs[~same].clamp(max=margin)).sum() / far.sum()
+    return loss
 
 
 def pair_distances(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,12 +14,14 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from treewass.documents.arguments import check_choice, shown
-from treewass.documents.estimator_inputs import check_documents, check_labelled_documents, check_ranges
+from treewass.documents.estimator_inputs import check_documents, check_labelled_documents, check_ranges, check_weights
 from treewass.documents.histograms import empty_rows, to_histograms, warn_about_empty_rows
+from treewass.documents.word_vectors import AlignedVectors, check_vectors
 from treewass.learners.base import TreeTransformer
 from treewass.learners.stw.contrastive_batches import MASS, LabelledHistograms
 from treewass.learners.stw.epochs import EpochRecord, Schedule, StepSettings
-from treewass.learners.stw.margins import FittedTree, Plan, fit_tree
+from treewass.learners.stw.margins import FittedTree, Plan, fit_tree, hang_words
+from treewass.learners.stw.unseen_words import most_like
 from treewass.trees.metric import TreeMetric
 from treewass.trees.shapes import perfect_tree
 
@@ -79,13 +82,23 @@ class SupervisedTreeWasserstein(TreeTransformer):
         Chooses scores to start from, validation documents and batches.
     verbose : bool, default=False
         Whether to show a progress bar on standard error. Progress always goes to the logger ``treewass``.
+    warm_start : bool, default=False
+        Whether a second ``fit`` goes on from `scores_` instead of random scores. The words and the tree must be the
+        same. The optimiser starts anew.
+    keep_scores : bool, default=True
+        Whether to keep `scores_`, which are most of a fitted learner. Without them the tree is all there is: no
+        soft-smooth distance, and nothing to go on from.
+    word_vectors : AlignedVectors or array-like of shape (n_words, n_dimensions), optional
+        The vector of each column of the counts, such as ``WordVectors.align(words)``. A word of no training document
+        hangs from the parent of the training word most like it, by the cosine, if that is above zero.
 
     Attributes
     ----------
     metric_ : TreeMetric
-        The tree of the most probable parents. Words of no training document are unknown.
+        The tree of the most probable parents. Words of no training document are unknown, unless `word_vectors` place
+        them.
     scores_ : ndarray of float32, shape (n_words, n_nodes)
-        The learned scores (:math:`\Theta^\top`).
+        The learned scores (:math:`\Theta^\top`), if `keep_scores`.
     margin_ : float
         The margin taken.
     best_epoch_ : int
@@ -138,6 +151,9 @@ class SupervisedTreeWasserstein(TreeTransformer):
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = 0,
         verbose: bool = False,
+        warm_start: bool = False,
+        keep_scores: bool = True,
+        word_vectors: AlignedVectors | ArrayLike | None = None,
     ) -> None:
         self.arity = arity
         self.depth = depth
@@ -154,8 +170,11 @@ class SupervisedTreeWasserstein(TreeTransformer):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.warm_start = warm_start
+        self.keep_scores = keep_scores
+        self.word_vectors = word_vectors
 
-    def fit(self, X: Any, y: ArrayLike) -> SupervisedTreeWasserstein:
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> SupervisedTreeWasserstein:
         """Learn the tree from labelled documents.
 
         Parameters
@@ -164,6 +183,9 @@ class SupervisedTreeWasserstein(TreeTransformer):
             Counts or weights. Empty documents teach nothing, with a warning.
         y : array-like of shape (n_documents,)
             Labels, at least two different ones of documents with words.
+        sample_weight : array-like of shape (n_documents,), optional
+            Weight of each document. A pair of documents counts in the loss by the product of their weights, and a
+            validation document in the validation error by its own. Documents of weight zero are left out.
 
         Returns
         -------
@@ -175,12 +197,17 @@ class SupervisedTreeWasserstein(TreeTransformer):
         ValueError
             For parameters out of range, for fewer than two classes, and if the loss is no longer a finite number.
         """
+        before = getattr(self, "scores_", None) if self.warm_start else None
         plan = self._plan()
         counts, labels = check_labelled_documents(self, X, y)
+        if before is not None:
+            plan = self._going_on(plan, before, counts.shape[1])
+        vectors = None if self.word_vectors is None else self._vectors(counts.shape[1])
+        weights = check_weights(sample_weight, labels.size)
         self.classes_, codes = np.unique(labels, return_inverse=True)
         empty = empty_rows(counts)
         warn_about_empty_rows(empty, "they teach nothing.")
-        kept = np.setdiff1d(np.arange(codes.size), empty)
+        kept = np.setdiff1d(np.flatnonzero(weights), empty)
         if not kept.size:
             raise ValueError("Expected at least one document with a word, got none: X holds only zeros.")
         if np.unique(codes[kept]).size < 2:
@@ -188,8 +215,11 @@ class SupervisedTreeWasserstein(TreeTransformer):
                 "Expected documents with words of at least two labels, got one class "
                 f"({self.classes_[codes[kept[0]]]}): there is nothing to tell apart."
             )
-        fitted = fit_tree(LabelledHistograms(to_histograms(counts[kept]), codes[kept].astype(np.int64)), plan)
-        self._take(fitted, np.bincount(counts.indices, minlength=counts.shape[1]) > 0)
+        documents = to_histograms(counts[kept])
+        learning = LabelledHistograms(
+            documents, codes[kept].astype(np.int64), None if (weights == 1).all() else weights[kept]
+        )
+        self._take(fit_tree(learning, plan), np.bincount(documents.indices, minlength=counts.shape[1]) > 0, vectors)
         return self
 
     def pairwise(
@@ -228,6 +258,8 @@ class SupervisedTreeWasserstein(TreeTransformer):
         check_is_fitted(self)
         if variant not in ("smooth", "soft-smooth"):
             raise ValueError(f'Expected variant to be "stw", "smooth" or "soft-smooth", got {variant!r}.')
+        if variant == "soft-smooth" and not hasattr(self, "scores_"):
+            raise ValueError("Expected scores for the soft-smooth distance, got none: fit with keep_scores=True.")
         absolute, trained = self._named("absolute", _ABSOLUTES, _SMOOTHNESS)
         return smooth_distances(
             self.metric_,
@@ -261,6 +293,26 @@ class SupervisedTreeWasserstein(TreeTransformer):
             verbose=self.verbose,
         )
 
+    def _going_on(self, plan: Plan, before: NDArray[np.float32], n_words: int) -> Plan:
+        """Start from the scores of an earlier fit, for the same words and nodes."""
+        if before.shape != (n_words, plan.tree.n_nodes):
+            raise ValueError(
+                f"Expected the words and the tree of the earlier fit to go on from its scores (warm_start=True), which "
+                f"are for {before.shape[0]} words and {before.shape[1]} nodes, got {n_words} words and "
+                f"{plan.tree.n_nodes} nodes."
+            )
+        return replace(plan, start=before)
+
+    def _vectors(self, n_words: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Check the word vectors."""
+        vectors, covered = check_vectors(self.word_vectors, caller=type(self).__name__)
+        if covered.size != n_words:
+            raise ValueError(
+                f"{type(self).__name__} expects one word vector for each of the {n_words} columns of X, got "
+                f"{covered.size}. Align them with the vocabulary: WordVectors.align(words)."
+            )
+        return vectors, covered
+
     def _margins(self) -> tuple[float, ...]:
         """Return the margins to choose from."""
         margins = np.atleast_1d(np.asarray(self.margin))
@@ -283,10 +335,19 @@ class SupervisedTreeWasserstein(TreeTransformer):
             )
         return name, float(number)
 
-    def _take(self, fitted: FittedTree, known: NDArray[np.bool_]) -> None:
+    def _take(self, fitted: FittedTree, known: NDArray[np.bool_], vectors: Any) -> None:
         """Set what users see."""
-        self.scores_: NDArray[np.float32] = fitted.scores
-        self.metric_ = TreeMetric(fitted.tree, known.astype(np.float64))
+        tree, scores = fitted.tree, fitted.scores
+        if vectors is not None:
+            placed, like = most_like(vectors[0], vectors[1], known)
+            known[placed] = True
+            scores[placed] = scores[like]
+            tree = hang_words(tree, scores)
+        self.metric_ = TreeMetric(tree, known.astype(np.float64))
+        if self.keep_scores:
+            self.scores_: NDArray[np.float32] = scores
+        elif hasattr(self, "scores_"):
+            del self.scores_
         self.margin_, self.best_epoch_ = fitted.margin, fitted.epoch
         self.history_: tuple[EpochRecord, ...] = fitted.records
         if fitted.stopped:

@@ -79,7 +79,9 @@ class TorchEngine:
         leaves = torch.as_tensor(batch.leaf_distances(*absolute)).to(documents)
         below = self._sums(documents @ probabilities)
         distances = leaves + pair_distances(below, below, self._lengths, *absolute)
-        return contrastive_loss(distances, torch.as_tensor(batch.labels, device=self._device), self._settings.margin)
+        labels = torch.as_tensor(batch.labels, device=self._device)
+        weights = torch.as_tensor(batch.weights, device=self._device).to(documents)
+        return contrastive_loss(distances, labels, self._settings.margin, weights)
 
     def _update(self, words: torch.Tensor, gradient: torch.Tensor) -> None:
         """Take one step of Adam, given the gradient by some rows."""
