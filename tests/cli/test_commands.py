@@ -491,3 +491,26 @@ def test_texts_without_labels_are_learned_from_only_if_asked(tmp_path):
     assert "9 documents without labels" in result.output
     refused = runner.invoke(cli.app, ["predict", str(tmp_path / "model"), str(data)])
     assert "learned without" in str(refused.exception)
+
+
+def test_documents_are_added_removed_and_learned_on_the_command_line(model, tmp_path):
+    folder = tmp_path / "m"
+    DocumentModel.load(model).save(folder)
+    more = write(
+        tmp_path / "more.csv", "nr;text;label\nA1;a new kitten purrs;cat\nA2;a tractor;car\n"
+    )
+    said = invoke("add", folder, more, "--id", "nr", "--label", "label")
+    assert "2 documents added" in said
+    assert DocumentModel.load(folder).document(key="A1").label == "cat"
+    assert "2 documents removed" in invoke("remove", folder, "key:A1", "id:0", "id:0")
+    loaded = DocumentModel.load(folder)
+    assert len(loaded.index_) == 45
+    with pytest.raises(ValueError, match="has the key 'A1'"):
+        invoke("remove", folder, "key:A1", "id:1")
+    with pytest.raises(ValueError, match="Expected documents as id:17 or key:NAME, got 'cat'"):
+        invoke("remove", folder, "cat")
+    new = write(tmp_path / "new.csv", "text,label\na red bird sings,bird\na bird flies,bird\n")
+    with pytest.raises(ValueError, match="Use update, which learns new ones"):
+        invoke("add", folder, new, "--label", "label")
+    assert "learned again from all 47" in invoke("update", folder, new)
+    assert "bird" in DocumentModel.load(folder).classes_.tolist()

@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperCommand
 
 from treewass import __version__
+from treewass.cli.change import add_command, remove_command, update_command
 from treewass.cli.compare import compare_command
 from treewass.cli.demo import demo_command
 from treewass.cli.explain import explain_command
@@ -65,6 +66,9 @@ for name, command in (
     ("explain", explain_command),
     ("report", report_command),
     ("compare", compare_command),
+    ("add", add_command),
+    ("remove", remove_command),
+    ("update", update_command),
     ("serve", serve_command),
     ("fold", fold_command),
     ("backup", backup_command),
