@@ -496,9 +496,7 @@ def test_texts_without_labels_are_learned_from_only_if_asked(tmp_path):
 def test_documents_are_added_removed_and_learned_on_the_command_line(model, tmp_path):
     folder = tmp_path / "m"
     DocumentModel.load(model).save(folder)
-    more = write(
-        tmp_path / "more.csv", "nr;text;label\nA1;a new kitten purrs;cat\nA2;a tractor;car\n"
-    )
+    more = write(tmp_path / "more.csv", "nr;text;label\nA1;a new kitten purrs;cat\nA2;a tractor;car\n")
     said = invoke("add", folder, more, "--id", "nr", "--label", "label")
     assert "2 documents added" in said
     assert DocumentModel.load(folder).document(key="A1").label == "cat"
