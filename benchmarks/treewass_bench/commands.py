@@ -455,6 +455,19 @@ def stores_command(
     _show(_announced(bench_stores(sets.split(","), queries, data)), as_json)
 
 
+@app.command("scale-out")
+def scale_out_command(
+    as_json: AsJson = False,
+    documents: Annotated[int, typer.Option(min=5000, help="Texts to learn from.")] = 1_000_000,
+    scored: Annotated[int, typer.Option(min=100, help="Texts to label.")] = 10_000,
+    ways: Annotated[str, typer.Option(help="With commas.")] = "in memory,file by file,two Dask workers",
+) -> None:
+    """Fit, index and score files that are never all in memory, here and on Dask, beside one machine's fit."""
+    from treewass_bench.scale_out import bench_scale_out
+
+    _show_each(bench_scale_out(documents, scored, ways.split(",")), as_json)
+
+
 @app.command("import")
 def import_command(
     as_json: AsJson = False,
