@@ -133,13 +133,12 @@ def _fit_by_file(folder: Path, target: Path) -> tuple[float, Any]:
 
 
 def _fit_with_dask(folder: Path, target: Path) -> tuple[None, Any]:
-    from distributed import Client, LocalCluster
-
     from treewass.distributed import fit
     from treewass.distributed.files import dask_engine
 
-    cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit=0)
-    with cluster, Client(cluster) as client, TemporaryDirectory(dir=folder) as place:
+    distributed: Any = require("distributed", purpose=_PURPOSE, extra="dask")
+    cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit=0)
+    with cluster, distributed.Client(cluster) as client, TemporaryDirectory(dir=folder) as place:
         fit(str(folder / "train" / "*.parquet"), client=client, folder=place).save(target)
         scored = _score(folder, target, dask_engine(client))
     return None, scored  # the CPU time of workers is known when they have ended
@@ -158,8 +157,6 @@ def _score(folder: Path, target: Path, engine: Any) -> Any:
 
 def ask_shards(folder: str, name: str, n_queries: int) -> dict[str, dict[str, Value]]:
     """Ask the shards of a model in this process and on two Dask workers; return figures of both."""
-    from distributed import Client, LocalCluster
-
     from treewass.distributed import open_shards
     from treewass.documents.partitions import find_partitions
     from treewass.model.model_folder import load_contents
@@ -167,8 +164,9 @@ def ask_shards(folder: str, name: str, n_queries: int) -> dict[str, dict[str, Va
     held = load_contents(Path(folder, name))
     partition = find_partitions(str(Path(folder, "score", "0.parquet")))[0]
     queries = held.count([document.text for document in islice(partition.documents(), n_queries)])
-    cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
-    with cluster, Client(cluster, direct_to_workers=True) as client:
+    distributed: Any = require("distributed", purpose=_PURPOSE, extra="dask")
+    cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
+    with cluster, distributed.Client(cluster, direct_to_workers=True) as client:
         remote = open_shards(Path(folder, name), client=client)
         contenders: dict[str, Callable[..., Any]] = {"this process": held.index.search, "Dask actors": remote.search}
         answers = {where: ask(queries, _K) for where, ask in contenders.items()}  # and warm up
@@ -178,7 +176,7 @@ def ask_shards(folder: str, name: str, n_queries: int) -> dict[str, dict[str, Va
                 start = time.perf_counter()
                 ask(queries[[row]], _K)
                 seconds[where].append(time.perf_counter() - start)
-        figures = {}
+        figures: dict[str, dict[str, Value]] = {}
         for where, ask in contenders.items():
             start = time.perf_counter()
             ask(queries, _K)
