@@ -1,3 +1,4 @@
+import warnings
 from collections import Counter
 from contextlib import nullcontext
 
@@ -8,8 +9,9 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
 from treewass import ProfileTreeWasserstein
-from treewass.documents import EmptyDocumentWarning
+from treewass.documents import EmptyDocumentWarning, read_corpus
 from treewass.learners import ClassCounts
+from treewass.model import WordCounter
 
 ANALYZER = CountVectorizer(token_pattern=r"\w+")
 LABELLED = st.lists(
@@ -145,3 +147,21 @@ def test_a_sample_that_was_not_counted_is_refused():
 def test_counts_of_one_class_are_refused():
     with pytest.raises(ValueError, match="two classes at least"):
         ProfileTreeWasserstein.from_counts(ClassCounts.from_texts(["a"], ["x"], str.split))
+
+
+@pytest.mark.data
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["twitter", "amazon", "classic", "bbcsport", "ohsumed", "reuters", "20news"])
+def test_words_and_metric_of_real_texts_are_the_same_for_any_division_and_order(name, data_folder):
+    corpus = read_corpus(data_folder / f"{name}.jsonl.gz", part=None)
+    counter = WordCounter().fitted(corpus.texts)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EmptyDocumentWarning)
+        fitted = ProfileTreeWasserstein(refine=False).fit(counter.count(corpus.texts), corpus.labels)
+    for n_parts in (1, 2, 7):
+        order = np.random.RandomState(n_parts).permutation(n_parts)
+        parts = [(corpus.texts[number::n_parts], corpus.labels[number::n_parts]) for number in order]
+        counts = [ClassCounts.from_texts(*part, counter.tokens) for part in parts]
+        total = sum(counts[1:], counts[0])
+        assert total.words == counter.words
+        same_metric(ProfileTreeWasserstein.from_counts(total).metric_, fitted.metric_)
