@@ -80,7 +80,7 @@ def kill_once(client, module, name, flag):
 
         setattr(owner, name, killing)
 
-    client.run(install)
+    client.run(install, on_error="ignore")  # a worker may just be starting
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,9 @@ def test_labels_are_those_of_the_model_when_a_worker_is_killed(
         kill_once(client, "treewass.model.partitioned_labels", "class_probabilities", str(tmp_path / "killed"))
     scored = predict(files, tmp_path / "out", model=saved, client=client, label="label")
     assert (tmp_path / "killed").exists() == killed
-    tables = [parquet.read_table(path).to_pydict() for path in sorted((tmp_path / "out").glob("*.parquet"))]
+    files = sorted((tmp_path / "out").iterdir())
+    assert [path.name for path in files] == [f"part-0000{number}.parquet" for number in range(7)]
+    tables = [parquet.read_table(path).to_pydict() for path in files]
     found = [label for table in tables for label in table["label"]]
     assert found == in_memory.predict(corpus[0]).tolist()
     assert scored == (N_DOCUMENTS, 0, sum(one != other for one, other in zip(found, corpus[1], strict=True)))
@@ -120,8 +122,9 @@ def test_shards_on_workers_answer_as_one_index_and_come_back_when_workers_are_ki
     queries = in_memory.contents_.count(corpus[0])
     index = open_shards(saved, client=client)
     assert len(index.shards) == 3
-    for lost in (0, 1, 2):
-        for pid in list(client.run(os.getpid).values())[:lost]:
+    pids = list(client.run(os.getpid, on_error="ignore").values())
+    for killed in ([], pids):
+        for pid in killed:
             os.kill(pid, signal.SIGKILL)
         for ask in ("search", "rank"):
             answers = getattr(index, ask)(queries, 7), getattr(in_memory.index_, ask)(queries, 7)

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treewass.model.model_folder import holds_model, load_contents
+from treewass.model.model_folder import load_contents
 from treewass.model.model_folder import part_folders as model_parts
 from treewass.search.index import TreeIndex
+from treewass.search.sharded_folder import holds_shards
 from treewass.search.sharded_folder import part_folders as index_parts
 from treewass.search.sharded_index import ShardedIndex
 
@@ -194,7 +195,7 @@ def open_shards(folder: str | os.PathLike[str], *, client: Client) -> ShardedInd
     ...     distances, ids = open_shards("model", client=client).search(X, k=10)
     """
     path = Path(folder).resolve()
-    folders = model_parts(path) if holds_model(path) else index_parts(path)
+    folders = index_parts(path) if holds_shards(path) else model_parts(path)
     shards = [RemoteShard(client, part, TreeIndex.load(part)) for part in folders]
     return ShardedIndex(shards, n_jobs=len(shards))
 

@@ -15,7 +15,7 @@ from treewass.model.contents import Contents
 from treewass.model.inference import class_probabilities, count_texts
 from treewass.model.model_folder import data_name
 from treewass.model.partitioned import Engine, load_once, one_after_another
-from treewass.storage.folders import replacing
+from treewass.storage.folders import LEFT_OVER, replacing
 
 if TYPE_CHECKING:
     from treewass.documents.corpus_rows import Document
@@ -69,7 +69,16 @@ def predict_partitions(
     total = Scored(0, 0, 0)
     for scored in engine(_predict_partition, tasks, "predicting labels", **shared):
         total += scored
+    if "://" not in out:
+        _remove_left_over(Path(out))
     return total if partitions[0].request.label is not None else total._replace(n_wrong=None)
+
+
+def _remove_left_over(folder: Path) -> None:
+    """Remove what workers that were killed have left unfinished."""
+    for path in folder.iterdir():
+        if LEFT_OVER.fullmatch(path.name):
+            path.unlink(missing_ok=True)
 
 
 def _predict_partition(task: tuple[int, Partition], *, model: Path, name: str, out: str) -> Scored:

@@ -19,6 +19,7 @@ from treewass.trees.metric import TreeMetric
 __all__ = [
     "PART_NAME",
     "are_parts",
+    "holds_shards",
     "load_parts",
     "load_shards",
     "part_folders",
@@ -80,6 +81,15 @@ def load_shards(
         return load_parts(*_checked(manifest, path), mmap=mmap, check=check)
 
     return _KIND.read_listed(path, load)
+
+
+def holds_shards(folder: Path) -> bool:
+    """Tell whether a folder holds an index in shards, of whatever version."""
+    try:
+        _KIND.recognize(folder)
+    except ValueError:
+        return False
+    return True
 
 
 def part_folders(folder: str | os.PathLike[str]) -> list[Path]:
