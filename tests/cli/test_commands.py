@@ -16,7 +16,9 @@ from tests.model.conftest import LABELS, TEXTS
 from treewass import DocumentModel, EmptyDocumentWarning
 from treewass.cli import app as cli
 from treewass.cli import predict
+from treewass.cli.fit import _advice
 from treewass.documents import read_corpus
+from treewass.model.evaluation import Evaluation
 
 runner = CliRunner()
 PROGRAM = Path(sysconfig.get_path("scripts"), "treewass.exe" if os.name == "nt" else "treewass")
@@ -512,3 +514,17 @@ def test_documents_are_added_removed_and_learned_on_the_command_line(model, tmp_
         invoke("add", folder, new, "--label", "label")
     assert "learned again from all 47" in invoke("update", folder, new)
     assert "bird" in DocumentModel.load(folder).classes_.tolist()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "rival", "verdict"),
+    [
+        (20, 0.2, "As good as SVM; neighbours and explanations come on top."),
+        (18, 0.2, "2 documents fewer wrong than SVM (-2.0 ± 10.9 points), within noise."),
+        (10, 0.4, "30 documents fewer wrong than SVM (-30.0 ± 11.3 points)."),
+        (40, 0.1, "30 documents more wrong than SVM (+30.0 ± 11.3 points): prefer that one if you need labels only."),
+    ],
+)
+def test_verdicts_come_with_an_interval(wrong, rival, verdict):
+    evaluation = Evaluation(("a", "b"), ((100 - wrong, wrong), (0, 0)), 60, {"SVM": rival})
+    assert _advice(evaluation) == verdict
