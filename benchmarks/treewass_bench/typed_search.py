@@ -10,9 +10,11 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from treewass import ProfileTreeWasserstein, TreeIndex
 from treewass.compute.extras import require
+from treewass.documents.synthetic import make_documents
 from treewass.model.vectorizers import WordCounter
 from treewass_bench.cells import Cell
 from treewass_bench.datasets import load_set
@@ -23,10 +25,10 @@ from treewass_bench.timing import alternate, rounded
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from scipy.sparse import csr_array
 
 __all__ = [
     "CHOSEN_ON",
+    "DRAWN",
     "PROTOCOLS",
     "SEARCH_METHODS",
     "Question",
@@ -47,6 +49,8 @@ SEARCH_METHODS = {
     "sentences": "sentence vectors (MiniLM)",
 }
 CHOSEN_ON = ("amazon", "classic", "reuters")  # the sets on whose training documents the weight of the topic was chosen
+DRAWN = {"drawn 10^5": 100_000, "drawn 10^6": 1_000_000}  # collections that are drawn, and their documents
+_DRAWN_WORDS = 20_000
 _WITH_SENTENCES = ("bbcsport", "twitter")
 _QUERIES, _K, _TIMED = 2000, 10, 200
 _LEAST_LENGTH = 8  # words that are left of a document whose first ones are asked for
@@ -59,6 +63,11 @@ _FOUND = (
 )
 _CORNER = "the document is among ten / share of its label"
 _TIMES = "200 of the 3-word and of the 8-word queries, one by one and in one batch, in turns, CPU time, one thread"
+
+_DRAWN_TIMES = (
+    "documents of 40 words drawn by Zipf's law from 20 000 words, half of each by topic; metric learned from 20 000 of "
+    "them; 50 queries of 3 different words of a document, one by one and in one batch, in turns, CPU time, one thread"
+)
 
 
 @dataclass(frozen=True)
@@ -200,14 +209,33 @@ def _quality(name: str, method: str, protocol: str, data: str | None) -> dict[st
 
 
 def _times(name: str, protocol: str, data: str | None) -> dict[str, Value]:
-    """Time single queries and batches, in turns, and compare the sizes of indexes."""
+    """Time single queries and batches on a set."""
     question, index = ask(name, protocol, data), _index(name, protocol, data)
     known = np.flatnonzero(question.queries @ index.metric.known_words.astype(float))[:_TIMED]
-    queries = question.queries[known]
+    return _compare_times(index, question.counts, question.queries[known], rounds=7)
+
+
+def _drawn_times(n_documents: int) -> dict[str, Value]:
+    """Time single queries and batches on documents drawn by Zipf's law, with topics."""
+    counts, labels = make_documents(
+        n_documents, n_words=_DRAWN_WORDS, words_per_document=40.0, topicality=0.5, random_state=0
+    )
+    random = np.random.default_rng(0)
+    asked = [random.choice(counts[[row]].indices, 3, replace=False) for row in random.choice(n_documents, 50, False)]
+    bounds, columns = np.arange(0, 3 * len(asked) + 1, 3, dtype=np.int32), np.sort(asked, axis=1).ravel()
+    queries = csr_array((np.ones(columns.size), columns, bounds), shape=(len(asked), _DRAWN_WORDS))
+    index = TreeIndex(ProfileTreeWasserstein().fit(counts[:20_000], labels[:20_000]).metric_)
+    index.add(counts)
+    known = np.flatnonzero(queries @ index.metric.known_words.astype(float))
+    return _compare_times(index, counts, queries[known], rounds=3)
+
+
+def _compare_times(index: TreeIndex, counts: csr_array, queries: csr_array, rounds: int) -> dict[str, Value]:
+    """Time single queries and batches, in turns, and compare the sizes of indexes."""
     index.search(queries, _K)  # what it keeps for comparing counts as memory of today's index
     before = index.n_bytes
     index.rank(queries, _K)
-    retriever, tokens = bm25_index(question.counts), word_tokens(queries)
+    retriever, tokens = bm25_index(counts), word_tokens(queries)
     rows = [queries[[row]] for row in range(queries.shape[0])]
     ours, rival, distance = alternate(
         [
@@ -216,7 +244,7 @@ def _times(name: str, protocol: str, data: str | None) -> dict[str, Value]:
             lambda number: index.search(rows[number], _K),
         ],
         range(len(rows)),
-        rounds=7,
+        rounds=rounds,
         warm_up="each round",
     )
     batches = alternate(
@@ -225,7 +253,7 @@ def _times(name: str, protocol: str, data: str | None) -> dict[str, Value]:
             lambda _: retriever.retrieve(tokens, k=_K, show_progress=False, n_threads=0),
             lambda _: index.search(queries, _K),
         ],
-        rounds=7,
+        rounds=rounds,
         warm_up="each round",
     )
     each = [1e6 * batch.median / len(rows) for batch in batches]
@@ -236,6 +264,8 @@ def _times(name: str, protocol: str, data: str | None) -> dict[str, Value]:
         "distance_us": rounded(distance.microseconds), "rank_batch_us": rounded(each[0]),
         "bm25_batch_us": rounded(each[1]), "distance_batch_us": rounded(each[2]),
         "over_bm25": round(ours.over(rival)[0], 3), "batch_over_bm25": round(batches[0].over(batches[1])[0], 3),
+        "over_distance": round(ours.over(distance)[0], 3),
+        "batch_over_distance": round(batches[0].over(batches[2])[0], 3),
         "memory_over_distance": round(index.n_bytes / before, 3),
         "index_mb": rounded(index.n_bytes / 1e6),
         "bm25_mb": rounded(sum(scores[part].nbytes for part in ("data", "indices", "indptr")) / 1e6),
@@ -254,6 +284,11 @@ def search_cells(
     """
     cells = []
     for name in sets:
+        if name in DRAWN:
+            case = {"set": name, "protocol": "3 words", "method": "times"}
+            work = partial(_drawn_times, DRAWN[name])
+            cells.append(Cell("search", case, work, _DRAWN_TIMES, 300.0, alone=True))
+            continue
         protocols = [one for one in PROTOCOLS if name != "twitter" or one != "first 8"]
         for protocol in protocols:
             for method in methods:
@@ -309,10 +344,15 @@ def _time_table(times: Sequence[Row]) -> str:
     columns = {
         "rank_us": "rank", "bm25_us": "BM25", "over_bm25": "ratio",
         "rank_batch_us": "rank, batch", "bm25_batch_us": "BM25, batch", "batch_over_bm25": "ratio",
+        "over_distance": "rank over `search`", "batch_over_distance": "the same, batch",
         "memory_over_distance": "memory over that of `search` alone",
     }  # fmt: skip
     lines = []
     for row in times:
         title = f"{str(row.case['set']).upper()}, {PROTOCOLS[str(row.case['protocol'])]}"
-        lines.append((title, [figure(row.measures[key], ".2f" if "over" in key else ".0f") for key in columns]))
+        own = [row.measures.get(key) for key in columns]
+        shown = zip(columns, own, strict=True)
+        lines.append(
+            (title, ["–" if one is None else figure(one, ".2f" if "over" in key else ".0f") for key, one in shown])
+        )
     return table("µs for a query", list(columns.values()), lines)
