@@ -315,7 +315,8 @@ def search_markdown(rows: Iterable[Row]) -> str:
     <BLANKLINE>
     """
     rows = list(rows)
-    sets, measured = sets_of(rows), {(row.case["set"], row.case["protocol"], row.case["method"]): row for row in rows}
+    sets = sets_of([row for row in rows if row.case["set"] not in DRAWN])
+    measured = {(row.case["set"], row.case["protocol"], row.case["method"]): row for row in rows}
     parts = []
     for protocol, title in PROTOCOLS.items():
         lines = []
