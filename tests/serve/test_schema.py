@@ -52,12 +52,12 @@ def try_all(described, n_examples, derandomize=True):
 
 
 def test_no_request_ends_in_an_error_of_the_service(described):
-    assert len(list(try_all(described, 5))) == 22
+    assert len(list(try_all(described, 5))) == 24
 
 
 @pytest.mark.slow
 def test_no_request_of_many_ends_in_an_error_of_the_service(described):
-    assert len(list(try_all(described, 100))) == 22
+    assert len(list(try_all(described, 100))) == 24
 
 
 @pytest.mark.soak

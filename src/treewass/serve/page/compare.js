@@ -58,7 +58,9 @@ async function compare() {
 }
 
 function card(name, pieces) {
-  return make("article", { className: "card" }, make("h2", {}, name), marked(pieces, "No text is kept."));
+  const text = marked(pieces, "No text is kept.");
+  text.tabIndex = 0; // a long one is scrolled
+  return make("article", { className: "card" }, make("h2", {}, name), text);
 }
 
 function stays(shared) {
