@@ -39,9 +39,9 @@ def test_citation_has_the_version_of_the_package():
     assert f"version: {treewass.__version__}" in lines
 
 
-def test_changelog_has_an_unreleased_section():
+def test_changelog_tells_of_this_version_and_has_room_for_the_next():
     lines = (ROOT / "CHANGELOG.md").read_text("utf-8").splitlines()
-    assert lines.count("## Unreleased") == 1
+    assert lines.count("## Unreleased") == lines.count(f"## {treewass.__version__}") == 1
 
 
 def test_extras_are_those_of_the_design():

@@ -2,5 +2,5 @@
 
 from lazy_loader import attach_stub
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 __getattr__, __dir__, __all__ = attach_stub(__name__, __file__)

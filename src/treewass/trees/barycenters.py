@@ -38,8 +38,8 @@ def barycenter(metric: TreeMetric, X: Any, *, weights: ArrayLike | None = None) 
     -----
     The distance from a document is :math:`\sum_v \ell_v |s_v - a_v|`, where :math:`s_v` is the mass below edge v, a sum
     over words. That is a linear program with as many unknowns as there are words, nodes, and entries in the documents'
-    embeddings; SciPy's HiGHS solves it, exactly up to its tolerance of about 1e-7. On a vocabulary of ten thousand
-    words it takes seconds. Medoids are far cheaper: `treewass.classify.TreeKMedoids`.
+    embeddings; SciPy's HiGHS solves it, exactly up to its tolerance of about 1e-7. Medoids are cheaper:
+    `treewass.classify.TreeKMedoids`.
 
     Examples
     --------
