@@ -1,11 +1,16 @@
 """Draw the pictures of the documentation again: ``python docs/make_images.py``, with Chromium installed."""
 
+import contextlib
+import re
 import shutil
+import subprocess
+import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from PIL import Image
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser, sync_playwright
 
 from treewass import DocumentModel
 from treewass.cli.fit import fit_corpus
@@ -23,11 +28,42 @@ def shrink(path: Path) -> None:
     Image.open(path).convert("RGB").quantize(128).save(path, optimize=True)
 
 
-def photograph(page_file: Path) -> None:
-    """Take pictures of the report: its tree with a branch open, and its findings on dark ground."""
+VIEWS = {
+    "serve-search": ("#/search/remove%20noise%20from%20an%20image", "#results li"),
+    "serve-compare": ("#/compare/remove%20noise%20from%20an%20image/fit%20a%20smoothing%20spline", "table.moves"),
+    "serve-classify": ("#/classify", "#text"),
+}
+
+
+@contextlib.contextmanager
+def opened_browser() -> Iterator[Browser]:
     browser_path = shutil.which("chromium") or shutil.which("google-chrome")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=browser_path, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+def photograph_service(model_folder: Path) -> None:
+    """Take pictures of the service's page: search, comparison, classification."""
+    command = [sys.executable, "-m", "treewass", "serve", str(model_folder), "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8") as service, opened_browser() as browser:
+        address = re.search(r"http://\S+:\d+", service.stdout.readline())[0]
+        for name, (path, awaited) in VIEWS.items():
+            page = browser.new_page(viewport={"width": 1200, "height": 780})
+            page.goto(f"{address}/{path}")
+            page.locator(awaited).first.wait_for()
+            if name == "serve-classify":
+                page.locator("#text").fill("design a digital low pass filter with a given frequency response")
+                page.get_by_role("button", name="Classify").click()
+                page.locator(".figure .badge").wait_for()
+            page.screenshot(path=FOLDER / f"{name}.png")
+        service.terminate()
+
+
+def photograph(page_file: Path) -> None:
+    """Take pictures of the report: its tree with a branch open, and its findings on dark ground."""
+    with opened_browser() as browser:
         for scheme, section in (("light", "tree"), ("dark", "samples")):
             page = browser.new_page(viewport={"width": 1200, "height": 780}, color_scheme=scheme)
             page.goto(page_file.as_uri())
@@ -37,7 +73,6 @@ def photograph(page_file: Path) -> None:
             page.evaluate(f"document.getElementById('{section}').scrollIntoView()")
             page.wait_for_timeout(1500)
             page.screenshot(path=FOLDER / f"report-{section}.png")
-        browser.close()
 
 
 def main() -> None:
@@ -51,6 +86,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         make_report(model).write_html(Path(folder, "report.html"))
         photograph(Path(folder, "report.html"))
+        model.save(Path(folder, "scipy-docs"))
+        photograph_service(Path(folder, "scipy-docs"))
     for path in FOLDER.glob("*.png"):
         shrink(path)
 
