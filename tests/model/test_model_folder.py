@@ -440,7 +440,7 @@ def test_threads_that_save_and_load_at_once_see_whole_models(fitted, folder):
 def test_the_card_tells_what_the_model_is(folder):
     card = (folder / "README.md").read_text("utf-8")
     for piece in (
-        "15 documents in 3 classes",
+        "and 15 documents to find",
         "| cat | 5 |",
         "ProfileTreeWasserstein",
         treewass.__version__,

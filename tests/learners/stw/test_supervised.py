@@ -86,8 +86,8 @@ def test_a_tuple_sets_the_smoothness_or_the_learning_rate(documents, fitted):
         assert not np.array_equal(other.scores_, fitted.scores_)
 
 
-def test_fifteen_parameters_at_most():
-    assert len(SupervisedTreeWasserstein().get_params()) <= 15
+def test_eighteen_parameters_at_most():
+    assert len(SupervisedTreeWasserstein().get_params()) <= 18
 
 
 @pytest.mark.parametrize(
