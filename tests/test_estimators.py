@@ -5,6 +5,7 @@ import pandas
 import polars
 import pytest
 import scipy.sparse as sp
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -177,6 +178,9 @@ def test_output_of_transform_can_be_a_data_frame(learner, counts):
     assert all(isinstance(kind, pandas.SparseDtype) for kind in frame.dtypes)
     assert np.array_equal(frame.to_numpy(), expected.toarray())
     assert isinstance(clone(learner).set_output(transform="pandas").fit_transform(counts, LABELS), pandas.DataFrame)
+    with config_context(transform_output="pandas"):
+        assert isinstance(learner.transform(counts), pandas.DataFrame)
+        assert sp.issparse(clone(learner).set_output(transform="default").fit(counts, LABELS).transform(counts))
     dense = learner.set_output(transform="polars").transform(counts)
     assert np.array_equal(dense.to_numpy(), expected.toarray())
 

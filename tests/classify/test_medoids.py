@@ -1,3 +1,4 @@
+import re
 from itertools import combinations
 
 import numpy as np
@@ -44,5 +45,11 @@ def test_labels_are_found_again_and_unknown_documents_are_apart():
 
 def test_fewer_documents_than_clusters_and_metrics_that_need_labels():
     assert TreeKMedoids(5, metric="bow").fit([[1, 0], [0, 1], [2, 0]]).medoid_indices_.size == 2
-    with pytest.raises(ValueError, match="needs no labels, such as 'tfidf', got 'stw'"):
-        TreeKMedoids(2, metric="stw").fit([[1, 0], [0, 1]])
+    for metric in (None, "profile", "stw", ProfileTreeWasserstein()):
+        with pytest.raises(ValueError, match=re.escape(f"needs no labels, such as 'tfidf', got {metric!r}.")):
+            TreeKMedoids(2, metric=metric).fit([[1, 0], [0, 1]])
+
+
+def test_topics_need_no_labels():
+    X, _ = make_documents(20, n_words=30, words_per_document=6, n_classes=2, random_state=0)
+    assert set(TreeKMedoids(2, metric="topics").fit(X).labels_) == {0, 1}

@@ -8,7 +8,7 @@ from treewass import (
     TreeMetric,
     TreeWassersteinClassifier,
 )
-from treewass.classify.metrics import METRICS, learn_metric, metric_learner
+from treewass.classify.metrics import METRICS, learn_metric, metric_learner, needs_labels
 from treewass.documents import make_documents
 from treewass.documents.histograms import check_counts
 from treewass.learners import bow_metric, tfidf_metric
@@ -52,3 +52,9 @@ def test_other_words_are_refused_with_the_vocabulary(metric):
     message = 'Expected metric to be None, "profile", "stw", "topics", "bow", "tfidf", an unfitted transformer'
     with pytest.raises(ValueError, match=message):
         metric_learner(metric)
+
+
+def test_who_needs_labels():
+    learners = (ProfileTreeWasserstein(), SupervisedTreeWasserstein())
+    assert all(needs_labels(metric) for metric in (None, "profile", "stw", *learners))
+    assert not any(needs_labels(metric) for metric in ("topics", "bow", "tfidf", QuadtreeWasserstein(), bow_metric(2)))

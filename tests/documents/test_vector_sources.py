@@ -1,7 +1,9 @@
+from contextlib import contextmanager
+
 import numpy as np
 import pytest
 
-from treewass.documents import WordVectors
+from treewass.documents import WordVectors, vector_sources
 from treewass.documents.vector_sources import GIVEN, find_vectors, source_name
 
 
@@ -25,6 +27,26 @@ def test_what_names_no_vectors_is_refused():
 
 def test_a_source_is_named_by_its_path(tmp_path):
     assert source_name(tmp_path) == str(tmp_path)
+
+
+def test_somebody_who_waits_for_the_network_is_told(monkeypatch):
+    said, open_lines = [], []
+
+    @contextmanager
+    def waiting(description):
+        open_lines.append(description)
+        yield
+        open_lines.clear()
+
+    def embedded(words):
+        said.append((tuple(words), *open_lines))
+        return np.ones((len(words), 2), dtype=np.float32)
+
+    monkeypatch.setattr(vector_sources, "waiting", waiting)
+    monkeypatch.setattr(vector_sources, "_embedded", embedded)
+    monkeypatch.setattr(vector_sources, "_listed_words", lambda: WordVectors(("cat",), embedded(["cat"])))
+    assert find_vectors("minilm", ["yeti", "cat"]).words == ("cat", "yeti")
+    assert said == [((word,), "embedding words with minilm …") for word in ("cat", "yeti")]
 
 
 @pytest.mark.slow

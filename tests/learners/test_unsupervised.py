@@ -12,7 +12,7 @@ from treewass import (
 )
 from treewass.documents import AlignedVectors, WordVectors
 from treewass.documents.synthetic import make_documents
-from treewass.documents.word_vectors import UncoveredWordsWarning
+from treewass.documents.word_vectors import UncoveredWordsWarning, finite_vectors
 from treewass.trees import cluster_tree, quadtree
 
 VECTORS = np.array([[0.0, 0.0], [0.1, 0.0], [5.0, 5.0], [5.0, 5.1], [9.0, 0.0]])
@@ -79,6 +79,18 @@ def test_repeated_words_and_equal_documents():
 def test_vectors_that_do_not_fit_are_refused(vectors, message):
     with pytest.raises(ValueError, match=message):
         QuadtreeWasserstein(word_vectors=vectors).fit(COUNTS)
+
+
+def test_the_numbers_of_vectors_are_checked_once(monkeypatch):
+    checked = []
+
+    def finite(found, words, *, caller):
+        checked.append(caller)
+        return finite_vectors(found, words, caller=caller)
+
+    monkeypatch.setattr("treewass.documents.word_vectors.finite_vectors", finite)
+    QuadtreeWasserstein(word_vectors=VECTORS).fit(COUNTS)
+    assert len(checked) == 1
 
 
 @pytest.mark.parametrize("n_trees", [1, 5, 10])

@@ -13,17 +13,31 @@ from treewass import Tree, TreeMetric
 from treewass.trees import from_linkage, from_networkx, from_newick, quadtree, to_networkx, to_newick
 
 
-def of_words(tree, names, n_words):
-    """Distances of the words named word0, word1, …; nodes that have nothing below them are leaves, too."""
-    places = [names.index(f"word{word}") for word in range(n_words)]
-    return tree.word_distances(np.array(places)[:, None], places)
+def word_names(tree):
+    return [f"word{word}" for word in range(tree.n_words)]
 
 
 @given(trees())
-def test_trees_come_back_from_networkx_and_newick(tree):
-    expected = tree_distances(tree)
-    for read, names in (from_networkx(to_networkx(tree)), from_newick(to_newick(tree))):
-        assert of_words(read, names, tree.n_words) == pytest.approx(expected, abs=1e-9)
+def test_trees_come_back_from_networkx(tree):
+    read, names = from_networkx(to_networkx(tree))
+    assert names == word_names(tree)
+    assert (read.n_nodes, read.n_words) == (tree.n_nodes, tree.n_words)
+    assert tree_distances(read) == pytest.approx(tree_distances(tree), abs=1e-9)
+
+
+@given(trees())
+def test_trees_come_back_from_newick_with_their_empty_nodes_as_words(tree):
+    read, names = from_newick(to_newick(tree))
+    places = [names.index(name) for name in word_names(tree)]
+    assert tree_distances(read)[np.ix_(places, places)] == pytest.approx(tree_distances(tree), abs=1e-9)
+
+
+def test_leaves_without_a_label_are_no_words_beside_those_that_have_one():
+    tree = Tree([-1, 0, 0], [1, 2, 3], word_nodes=[1, 1])
+    assert from_networkx(to_networkx(tree, ["cat", "dog"])) == (tree, ["cat", "dog"])
+    graph = networkx.DiGraph([("thing", "cat"), ("thing", "dog")])
+    graph.nodes["thing"]["label"] = "a label of the root"
+    assert from_networkx(graph)[1] == ["cat", "dog"]
 
 
 @given(st.integers(3, 9).flatmap(lambda n: hnp.arrays(np.float64, (n, 2), elements=st.integers(-9, 9).map(float))))
@@ -41,7 +55,8 @@ def test_undirected_trees_hang_from_any_root(tree):
     found = dict(networkx.all_pairs_dijkstra_path_length(graph, weight="length"))
     read, names = from_networkx(graph, root=("node", 0))
     expected = [[found["word", a]["word", b] for b in range(tree.n_words)] for a in range(tree.n_words)]
-    assert of_words(read, names, tree.n_words) == pytest.approx(np.array(expected), abs=1e-9)
+    assert names == word_names(tree)
+    assert tree_distances(read) == pytest.approx(np.array(expected), abs=1e-9)
 
 
 def test_newick_with_comments_spaces_and_missing_lengths():
@@ -61,6 +76,8 @@ def test_newick_with_comments_spaces_and_missing_lengths():
         ("(a 'b', c);", "after 'a'"),
         ("(a,'b);", "not closed"),
         ("(a:-1,b);", "leaf_lengths"),
+        ("a;", "one leaf below its root"),
+        (";", "one leaf below its root"),
     ],
 )
 def test_damaged_newick_is_refused(text, message):
@@ -75,12 +92,19 @@ def test_damaged_newick_is_refused(text, message):
         (networkx.DiGraph([(0, 1), (2, 1)]), "one vertex without a parent, the root, got 2"),
         (networkx.DiGraph([(0, 1), (0, 2), (1, 3), (2, 3)]), "second way to the vertex 3"),
         (networkx.DiGraph([(0, 1), (2, 3), (3, 2)]), "does not reach: \\[2, 3\\]"),
+        (networkx.empty_graph(1, create_using=networkx.DiGraph), "one leaf below its root"),
         (networkx.Graph([(0, 1)]), "root of an undirected tree .* got None"),
     ],
 )
 def test_graphs_that_are_no_trees_are_refused(graph, message):
     with pytest.raises(ValueError, match=message):
         from_networkx(graph)
+
+
+@pytest.mark.parametrize("kind", [networkx.MultiDiGraph, networkx.MultiGraph])
+def test_graphs_of_several_edges_are_refused(kind):
+    with pytest.raises(TypeError, match=f"DiGraph or Graph, got {kind.__name__}.* Convert it"):
+        from_networkx(kind([("a", "b"), ("a", "c")]), root="a")
 
 
 def test_damaged_linkage_is_refused():

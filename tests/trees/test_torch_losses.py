@@ -92,3 +92,19 @@ def test_what_cannot_be_compared_is_refused():
         loss(torch.ones(2), torch.ones(3))
     with pytest.raises(ValueError, match="a word with mass in every document of first"):
         loss(torch.zeros(1, 2), torch.ones(2))
+    for bad in (-1.0, float("inf"), float("nan")):
+        with pytest.raises(ValueError, match="finite weights of zero or more in second"):
+            loss(torch.ones(2), torch.tensor([2.0, bad]))
+
+
+@pytest.mark.parametrize("first", [torch.int64, torch.bool, torch.float32, torch.float64])
+@pytest.mark.parametrize("second", [torch.int32, torch.float32, torch.float64])
+def test_counts_of_any_kind_are_taken(first, second):
+    tree = Tree([-1, 0, 0], word_nodes=[1, 1, 2])
+    X, Y = torch.tensor([[1, 0, 0], [1, 1, 0]], dtype=first), torch.tensor([[0, 0, 3]], dtype=second)
+    kind = torch.float64 if torch.float64 in (first, second) else torch.float32
+    assert torch.equal(tree_wasserstein(X, Y, tree), torch.tensor([4.0, 4.0], dtype=kind))
+    for own in (torch.float32, torch.float64):
+        loss = TreeWassersteinLoss(TreeMetric(tree), learn=LEARNED[:3], dtype=own)
+        assert torch.equal(loss(X, Y), torch.tensor([4.0, 4.0], dtype=own))
+        assert loss.double()(X, Y).dtype == torch.float64

@@ -101,7 +101,7 @@ class ComparedNeighbors(NeighborClassifier):
             raise ValueError("Expected either distance or search, got both or neither.")
         counts, labels = self._start(X, y)
         vectors = svd_vectors(counts) if self.word_vectors is None else self.word_vectors
-        _, self._covered = check_vectors(vectors, caller="ComparedNeighbors")
+        _, self._covered = check_vectors(vectors, caller="ComparedNeighbors", n_words=counts.shape[1])
         knows = self._knows(counts)
         warn_about_empty_rows(np.flatnonzero(~knows), "they are never neighbours.")
         self._rows = np.flatnonzero(knows)
@@ -120,11 +120,6 @@ class ComparedNeighbors(NeighborClassifier):
         return partial(chosen, word_vectors=vectors, **(self.settings or {}))
 
     def _knows(self, counts: csr_array) -> NDArray[np.bool_]:
-        if self._covered.size != counts.shape[1]:
-            raise ValueError(
-                f"Expected one word vector for each of the {counts.shape[1]} columns of X, got {self._covered.size}. "
-                "Align them with the vocabulary: WordVectors.align(words)."
-            )
         return np.asarray(counts @ self._covered.astype(np.float64) > 0)
 
     def _search(self, counts: csr_array, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from treewass.classify.metrics import learn_metric
+from treewass.classify.metrics import learn_metric, needs_labels
 from treewass.documents.estimator_inputs import check_documents, check_ranges, counts_tags
 from treewass.documents.histograms import warn_about_empty_rows
 from treewass.trees.metric import TreeMetric
@@ -30,7 +30,7 @@ class TreeKMedoids(ClusterMixin, BaseEstimator):
     ----------
     n_clusters : int, default=8
         Number of clusters; as many as there are different documents where these are fewer.
-    metric : "bow", "tfidf", transformer or TreeMetric, default="tfidf"
+    metric : "bow", "tfidf", "topics", transformer or TreeMetric, default="tfidf"
         The distance: by a name, an unfitted transformer that needs no labels, such as `TreeSlicedWasserstein`, or a
         metric that was learned before. With one cluster, its medoid is that of all documents.
     n_init : int, default=10
@@ -106,9 +106,9 @@ class TreeKMedoids(ClusterMixin, BaseEstimator):
         """
         check_ranges(self, {"n_clusters": 1, "n_init": 1, "max_iter": 1}, (), ())
         counts = check_documents(self, X, reset=True)
-        if self.metric is None or self.metric in ("profile", "stw"):
-            raise ValueError(f"Expected a metric that needs no labels, such as 'tfidf', got {self.metric!r}.")
-        self.metric_: TreeMetric = learn_metric(self.metric, counts, np.zeros(counts.shape[0], dtype=np.int64))[0]
+        if needs_labels(self.metric):
+            raise ValueError(f"Expected a metric that needs no labels, such as 'tfidf', got {self.metric!r:.60}.")
+        self.metric_: TreeMetric = learn_metric(self.metric, counts, None)[0]
         known = self._known(counts)
         if not known.size:
             raise ValueError("Expected at least one document with a known word, got none.")

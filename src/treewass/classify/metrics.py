@@ -13,10 +13,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-__all__ = ["METRICS", "WITH_LABELS", "learn_metric", "metric_learner"]
+__all__ = ["METRICS", "learn_metric", "metric_learner", "needs_labels"]
 
 METRICS = ("profile", "stw", "topics", "bow", "tfidf")
-WITH_LABELS = ("profile", "stw")  # those that cannot be learned without labels
 
 
 def learn_metric(
@@ -30,8 +29,8 @@ def learn_metric(
 
     What it may be is written down in `TreeWassersteinClassifier`. The settings, such as ``random_state``, go to a
     learner given by its name; a transformer keeps its own. A learner whose ``fit`` takes no weights is refused if
-    weights differ from one. There may be no labels for a metric that is not among `WITH_LABELS`. The second value
-    returned is the fitted learner, or None.
+    weights differ from one. There may be no labels for a metric that does not need them (`needs_labels`). The
+    second value returned is the fitted learner, or None.
 
     Examples
     --------
@@ -92,3 +91,15 @@ def metric_learner(metric: Any, **settings: Any) -> Any:
     from sklearn.base import clone
 
     return clone(metric)
+
+
+def needs_labels(metric: Any) -> bool:
+    """Tell whether a parameter ``metric`` asks for a learner that cannot do without labels, as its tags say.
+
+    Examples
+    --------
+    >>> needs_labels("profile"), needs_labels("topics")
+    (True, False)
+    """
+    learner = metric_learner(metric) if metric is None or isinstance(metric, str) else metric
+    return hasattr(learner, "__sklearn_tags__") and bool(learner.__sklearn_tags__().target_tags.required)

@@ -228,16 +228,11 @@ class SupervisedWordMover(NeighborClassifier):
         if given is None:
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             given = svd_vectors(counts, n_dimensions=self.n_components or counts.shape[1], random_state=seed)
-        self._vectors, self._covered = check_vectors(given, caller=_NAME)
+        self._vectors, self._covered = check_vectors(given, caller=_NAME, n_words=counts.shape[1])
         if 0 < abs(self._vectors).max() < _SMALLEST:
             raise ValueError(
                 f"{_NAME} expects word_vectors whose squares do not vanish, with a number of at least {_SMALLEST:g} "
                 f"among them, got none above {abs(self._vectors).max():.3g}. Scale them up."
-            )
-        if len(self._vectors) != counts.shape[1]:
-            raise ValueError(
-                f"{_NAME} expects one word vector for each of the {counts.shape[1]} columns of X, got "
-                f"{len(self._vectors)}. Align them with the vocabulary: WordVectors.align(words)."
             )
 
     def _learn(self, documents: LabelledDocuments) -> tuple[SwmdMetric, tuple[SwmdRecord, ...]]:

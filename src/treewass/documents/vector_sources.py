@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treewass.compute.extras import require
+from treewass.compute.progress import waiting
 from treewass.documents.vector_files import read_word_vectors
 from treewass.documents.word_vectors import WordVectors
 
@@ -51,11 +52,12 @@ def find_vectors(source: Any, words: Sequence[str]) -> WordVectors:
             "model.word_vectors to them."
         )
     if source == MINILM:
-        listed = _listed_words()
-        others = sorted(set(words) - set(listed.words))
-        if not others:
-            return listed
-        return WordVectors((*listed.words, *others), np.concatenate([listed.vectors, _embedded(others)]))
+        with waiting(f"embedding words with {MINILM} …"):
+            listed = _listed_words()
+            others = sorted(set(words) - set(listed.words))
+            if not others:
+                return listed
+            return WordVectors((*listed.words, *others), np.concatenate([listed.vectors, _embedded(others)]))
     return read_word_vectors(source, vocabulary=words, n_first=_N_LISTED)
 
 

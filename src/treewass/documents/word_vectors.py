@@ -241,7 +241,9 @@ def svd_vectors(
     return AlignedVectors(vectors, covered, tuple(str(word) for word in np.flatnonzero(~covered)))
 
 
-def check_vectors(word_vectors: Any, *, caller: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def check_vectors(
+    word_vectors: Any, *, caller: str, n_words: int | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Validate the vectors of a vocabulary.
 
     Parameters
@@ -251,6 +253,8 @@ def check_vectors(word_vectors: Any, *, caller: str) -> tuple[NDArray[np.float64
         marks the words that have none.
     caller : str
         Named in error messages.
+    n_words : int, optional
+        The number of columns of the counts, if it is known: there must be as many vectors.
 
     Returns
     -------
@@ -272,11 +276,13 @@ def check_vectors(word_vectors: Any, *, caller: str) -> tuple[NDArray[np.float64
     >>> vectors.dtype, covered.tolist()
     (dtype('float64'), [True, True])
     """
-    found, covered = open_vectors(word_vectors, caller=caller)
+    found, covered = open_vectors(word_vectors, caller=caller, n_words=n_words)
     return finite_vectors(found, np.arange(len(found)), caller=caller), covered
 
 
-def open_vectors(word_vectors: Any, *, caller: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+def open_vectors(
+    word_vectors: Any, *, caller: str, n_words: int | None = None
+) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """Do as `check_vectors`, but check the shape and the type only, and return the vectors as they are."""
     if isinstance(word_vectors, WordVectors):
         raise TypeError(
@@ -289,6 +295,11 @@ def open_vectors(word_vectors: Any, *, caller: str) -> tuple[NDArray[Any], NDArr
         raise ValueError(
             f"{caller} expects word_vectors of shape (n_words, n_dimensions), one row for each column of the counts, "
             f"got shape {found.shape}."
+        )
+    if n_words is not None and len(found) != n_words:
+        raise ValueError(
+            f"{caller} expects one word vector for each of the {n_words} columns of X, got {len(found)}. Align them "
+            "with the vocabulary: WordVectors.align(words)."
         )
     if found.dtype.kind not in "biuf":
         raise TypeError(f"{caller} expects word_vectors of real numbers, got dtype {found.dtype}.")

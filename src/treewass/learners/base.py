@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn import get_config
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
-from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
 from treewass.compute.extras import require
@@ -63,7 +63,8 @@ class TreeTransformer(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         embedded = embed(self.metric_, check_documents(self, X))
-        container = _get_output_config("transform", self)["dense"]
+        chosen = getattr(self, "_sklearn_output_config", {})  # by set_output; scikit-learn has no public way to ask
+        container = chosen.get("transform", get_config()["transform_output"])
         if container == "pandas":
             return _sparse_frame(embedded, getattr(X, "index", None))
         return embedded if container == "default" else embedded.toarray()

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from treewass.compute.threads import run_in_blocks
 from treewass.documents.estimator_inputs import check_documents, check_ranges, check_weights
 from treewass.documents.histograms import check_counts
-from treewass.documents.word_vectors import AlignedVectors, check_vectors, svd_vectors
+from treewass.documents.word_vectors import AlignedVectors, open_vectors, svd_vectors
 from treewass.learners.base import TreeTransformer
 from treewass.trees.clusters import cluster_tree
 from treewass.trees.metric import TreeMetric
@@ -106,12 +106,7 @@ class VectorTreeTransformer(TreeTransformer):
         given = self.word_vectors
         if given is None:
             given = svd_vectors(counts, n_dimensions=self.n_dimensions, random_state=random.randint(_MOST_SEED))
-        _, covered = check_vectors(given, caller=type(self).__name__)
-        if covered.size != counts.shape[1]:
-            raise ValueError(
-                f"{type(self).__name__} expects one word vector for each of the {counts.shape[1]} columns of X, got "
-                f"{covered.size}. Align them with the vocabulary: WordVectors.align(words)."
-            )
+        open_vectors(given, caller=type(self).__name__, n_words=counts.shape[1])  # numbers are checked below
         self.metric_ = TreeMetric.from_word_vectors(given, lambda points: self._grow(points, random))
         return self
 

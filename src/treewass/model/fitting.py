@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import treewass
-from treewass.classify.metrics import WITH_LABELS, learn_metric, metric_learner
+from treewass.classify.metrics import learn_metric, metric_learner, needs_labels
 from treewass.documents.arguments import check_choice, check_integer
 from treewass.documents.histograms import first_few
 from treewass.documents.vector_sources import find_vectors, source_name
@@ -112,7 +112,7 @@ def _learn_unlabelled(
         random_state=model.random_state,
         verbose=model.verbose,
     )
-    if (isinstance(name, str) and name in WITH_LABELS) or _needs_labels(metric):
+    if needs_labels(metric):
         raise ValueError(
             f"Expected labels, since the metric {name if isinstance(name, str) else metric!r:.60} learns from them, "
             'got none. Give labels, or take a metric that needs none: "topics", the default without labels, "tfidf" or '
@@ -124,13 +124,6 @@ def _learn_unlabelled(
     if vectors is not None:
         learner.set_params(word_vectors=None)  # what is kept of the learner is its settings
     return learned, learner
-
-
-def _needs_labels(metric: Any) -> bool:
-    """Tell whether a learner says that it cannot do without labels."""
-    if not hasattr(metric, "__sklearn_tags__"):
-        return False
-    return bool(metric.__sklearn_tags__().target_tags.required)
 
 
 def _no_vote(model: DocumentModel) -> NeighborVote:

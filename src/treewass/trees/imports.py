@@ -22,6 +22,8 @@ _TOKENS = re.compile(r"\[[^\]]*\]|'(?:[^']|'')*'|[(),:;]|[^\s(),:;'\[\]]+")
 def from_networkx(graph: Any, *, length: str = "length", root: Any = None) -> tuple[Tree, list[Any]]:
     """Read a tree from a networkx graph; the vertices without children become words.
 
+    If one of them has the attribute ``label``, those that have none become internal nodes without words.
+
     Parameters
     ----------
     graph : networkx.DiGraph or networkx.Graph
@@ -46,17 +48,16 @@ def from_networkx(graph: Any, *, length: str = "length", root: Any = None) -> tu
     >>> words, tree.word_distances([0, 0], [1, 2])
     (['cat', 'dog', 'car'], array([2., 3.]))
     """
+    if graph.is_multigraph():
+        raise TypeError(
+            f"Expected a networkx.DiGraph or Graph, got {type(graph).__name__}, which may hold several edges between "
+            "two vertices. Convert it: networkx.DiGraph(graph), or networkx.Graph(graph)."
+        )
     vertices = list(graph.nodes)
     if not vertices:
         raise ValueError("Expected a graph with at least one vertex, got none.")
     number = {vertex: place for place, vertex in enumerate(vertices)}
-    if graph.is_directed():
-        tops = [vertex for vertex in vertices if graph.in_degree(vertex) == 0]
-        if len(tops) != 1:
-            raise ValueError(f"Expected one vertex without a parent, the root, got {len(tops)}: {tops[:5]}.")
-        root = tops[0]
-    elif root not in number:
-        raise ValueError(f"Expected the root of an undirected tree as one of its vertices, got {root!r}.")
+    root = _root(graph, root)
     parents, lengths = [-1] * len(vertices), [1.0] * len(vertices)
     seen, waiting = {root}, [root]
     while waiting:
@@ -73,7 +74,8 @@ def from_networkx(graph: Any, *, length: str = "length", root: Any = None) -> tu
     if len(seen) < len(vertices):
         missed = [vertex for vertex in vertices if vertex not in seen]
         raise ValueError(f"Expected one tree, got vertices that the root does not reach: {missed[:5]}.")
-    tree, leaves = _assemble(parents, lengths)
+    labelled = ["label" in graph.nodes[vertex] for vertex in vertices]
+    tree, leaves = _assemble(parents, lengths, labelled)
     return tree, [graph.nodes[vertices[leaf]].get("label", vertices[leaf]) for leaf in leaves]
 
 
@@ -129,7 +131,7 @@ def from_newick(text: str) -> tuple[Tree, list[str]]:
         before = token
     if vertex != 0 or next(tokens, None) is not None or not text.rstrip().endswith(";"):
         raise ValueError("Expected one tree in Newick format that ends with ';', got unmatched brackets or more text.")
-    tree, leaves = _assemble(parents, lengths)
+    tree, leaves = _assemble(parents, lengths, [True] * len(parents))
     return tree, [names[leaf] for leaf in leaves]
 
 
@@ -182,17 +184,36 @@ def from_linkage(Z: ArrayLike) -> Tree:
     return Tree(parents, lengths[inner], last - above[:n_words], lengths[:n_words])
 
 
-def _assemble(parents: Sequence[int], lengths: Sequence[float]) -> tuple[Tree, list[int]]:
-    """Make a tree of vertices in any order, given their parents; also return the vertices that are words."""
+def _root(graph: Any, given: Any) -> Any:
+    """Find the root of a directed tree; check the one given for an undirected tree."""
+    if not graph.is_directed():
+        if given not in graph:
+            raise ValueError(f"Expected the root of an undirected tree as one of its vertices, got {given!r}.")
+        return given
+    tops = [vertex for vertex in graph.nodes if graph.in_degree(vertex) == 0]
+    if len(tops) != 1:
+        raise ValueError(f"Expected one vertex without a parent, the root, got {len(tops)}: {tops[:5]}.")
+    return tops[0]
+
+
+def _assemble(parents: Sequence[int], lengths: Sequence[float], labelled: Sequence[bool]) -> tuple[Tree, list[int]]:
+    """Make a tree of vertices in any order, given their parents; also return the vertices that are words.
+
+    These are the labelled leaves, or all leaves where none is labelled.
+    """
     children: list[list[int]] = [[] for _ in parents]
     for vertex, parent in enumerate(parents):
         if parent >= 0:
             children[parent].append(vertex)
     root = list(parents).index(-1)
     leaves = [vertex for vertex, below in enumerate(children) if not below and vertex != root]
+    leaves = [leaf for leaf in leaves if labelled[leaf]] or leaves
+    if not leaves:
+        raise ValueError("Expected a tree with at least one leaf below its root, to be a word, got a single vertex.")
+    words = set(leaves)
     order = [root]
     for vertex in order:
-        order += [child for child in children[vertex] if children[child]]
+        order += [child for child in children[vertex] if child not in words]
     place = {vertex: node for node, vertex in enumerate(order)}
     return Tree(
         [-1, *(place[parents[vertex]] for vertex in order[1:])],

@@ -76,6 +76,7 @@ def tree_wasserstein(
     ----------
     first, second : Tensor of shape (..., n_words)
         Counts or weights of zero or more, each document with a word that has mass; of shapes that broadcast together.
+        Integers are computed with in torch's default kind of floating point.
     tree : Tree
         The tree, and the values of what is not given.
     edge_lengths : Tensor of shape (n_nodes,), optional
@@ -107,9 +108,9 @@ def tree_wasserstein(
             [2., 0., 4.],
             [4., 4., 0.]], grad_fn=...)
     """
-    edges = first.new_tensor(tree.edge_lengths.tolist()) if edge_lengths is None else edge_lengths
-    leaves = first.new_tensor(tree.leaf_lengths.tolist()) if leaf_lengths is None else leaf_lengths
     difference = _normalized(first, masses, tree, "first") - _normalized(second, masses, tree, "second")
+    edges = difference.new_tensor(tree.edge_lengths.tolist()) if edge_lengths is None else edge_lengths
+    leaves = difference.new_tensor(tree.leaf_lengths.tolist()) if leaf_lengths is None else leaf_lengths
     rows = difference.reshape(-1, tree.n_words)
     if parents is None:
         nodes = torch.as_tensor(tree.word_nodes.astype(np.int64), device=rows.device)
@@ -133,7 +134,7 @@ class TreeWassersteinLoss(torch.nn.Module):
         masses are those of the metric times the exponential of a parameter, so that they stay positive, and zeros stay
         zero. Parents are the softmax of scores, which begin near the metric's own tree.
     dtype : torch.dtype, default=torch.float32
-        Of the computation.
+        Of the computation; documents of another kind are converted.
 
     See Also
     --------
@@ -181,6 +182,8 @@ class TreeWassersteinLoss(torch.nn.Module):
         -------
         Tensor of shape (...)
         """
+        kind = self.get_buffer("given_masses_0").dtype  # that of the module, also after .double()
+        first, second = first.to(kind), second.to(kind)
         total: Any = 0.0
         for number, tree in enumerate(self._metric.trees):
             scores = getattr(self, f"parents_{number}", None)
@@ -216,11 +219,15 @@ class TreeWassersteinLoss(torch.nn.Module):
 
 
 def _normalized(documents: torch.Tensor, masses: torch.Tensor | None, tree: Tree, name: str) -> torch.Tensor:
-    """Give each document mass one; refuse those that have none."""
+    """Give each document mass one; refuse those that have none, and weights that are no finite number from zero."""
     if documents.shape[-1] != tree.n_words:
         raise ValueError(f"Expected {name} of shape (..., {tree.n_words}), got {tuple(documents.shape)}.")
+    if not bool((torch.isfinite(documents) & (documents >= 0)).all()):
+        raise ValueError(f"Expected finite weights of zero or more in {name}, got negative ones, NaN or infinity.")
+    if not documents.is_floating_point():
+        documents = documents.to(torch.get_default_dtype())
     weighted = documents if masses is None else documents * masses
     totals = weighted.sum(dim=-1, keepdim=True)
     if not bool((totals > 0).all()):
-        raise ValueError(f"Expected a word with mass in every document of {name}, and no negative weights.")
+        raise ValueError(f"Expected a word with mass in every document of {name}, got one without.")
     return weighted / totals

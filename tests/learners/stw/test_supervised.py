@@ -211,6 +211,17 @@ def test_scores_are_dropped_on_request_and_the_tree_stays(forty):
     with pytest.raises(ValueError, match="fit with keep_scores=True"):
         light.pairwise(X, variant="soft-smooth")
     assert not hasattr(whole.set_params(keep_scores=False).fit(X, y), "scores_")
+    with pytest.raises(ValueError, match="keep_scores=True with warm_start=True"):
+        whole.set_params(warm_start=True).fit(X, y)
+
+
+def test_classes_are_those_of_documents_that_have_a_weight(forty):
+    X, y = forty
+    names = np.where(np.arange(40) < 5, "another", np.array(["cat", "dog"])[y])
+    weights = np.where(np.arange(40) < 5, 0.0, 1.0)
+    learner = SupervisedTreeWasserstein(**QUICK).fit(X, names, sample_weight=weights)
+    assert learner.classes_.tolist() == ["cat", "dog"]
+    assert np.array_equal(learner.scores_, SupervisedTreeWasserstein(**QUICK).fit(X[5:], y[5:]).scores_)
 
 
 def test_weights_count_as_repetition_in_the_loss_and_zero_leaves_out(forty):

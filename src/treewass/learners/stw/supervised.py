@@ -84,7 +84,7 @@ class SupervisedTreeWasserstein(TreeTransformer):
         Whether to show a progress bar on standard error. Progress always goes to the logger ``treewass``.
     warm_start : bool, default=False
         Whether a second ``fit`` goes on from `scores_` instead of random scores. The words and the tree must be the
-        same. The optimiser starts anew.
+        same, and `keep_scores` true. The optimiser starts anew.
     keep_scores : bool, default=True
         Whether to keep `scores_`, which are most of a fitted learner. Without them the tree is all there is: no
         soft-smooth distance, and nothing to go on from.
@@ -106,7 +106,7 @@ class SupervisedTreeWasserstein(TreeTransformer):
     history_ : tuple of EpochRecord
         Losses, errors and times after each epoch, margin after margin.
     classes_ : ndarray of shape (n_classes,)
-        The labels seen, sorted.
+        The labels of documents that have a weight, sorted.
     n_features_in_ : int
         Number of words.
 
@@ -202,22 +202,25 @@ class SupervisedTreeWasserstein(TreeTransformer):
         counts, labels = check_labelled_documents(self, X, y)
         if before is not None:
             plan = self._going_on(plan, before, counts.shape[1])
-        vectors = None if self.word_vectors is None else self._vectors(counts.shape[1])
+        vectors = self.word_vectors
+        if vectors is not None:
+            vectors = check_vectors(vectors, caller=type(self).__name__, n_words=counts.shape[1])
         weights = check_weights(sample_weight, labels.size)
-        self.classes_, codes = np.unique(labels, return_inverse=True)
+        self.classes_ = np.unique(labels[weights > 0])
         empty = empty_rows(counts)
         warn_about_empty_rows(empty, "they teach nothing.")
         kept = np.setdiff1d(np.flatnonzero(weights), empty)
         if not kept.size:
             raise ValueError("Expected at least one document with a word, got none: X holds only zeros.")
-        if np.unique(codes[kept]).size < 2:
+        codes = np.searchsorted(self.classes_, labels[kept])
+        if np.unique(codes).size < 2:
             raise ValueError(
                 "Expected documents with words of at least two labels, got one class "
-                f"({self.classes_[codes[kept[0]]]}): there is nothing to tell apart."
+                f"({self.classes_[codes[0]]}): there is nothing to tell apart."
             )
         documents = to_histograms(counts[kept])
         learning = LabelledHistograms(
-            documents, codes[kept].astype(np.int64), None if (weights == 1).all() else weights[kept]
+            documents, codes.astype(np.int64), None if (weights == 1).all() else weights[kept]
         )
         self._take(fit_tree(learning, plan), np.bincount(documents.indices, minlength=counts.shape[1]) > 0, vectors)
         return self
@@ -275,6 +278,10 @@ class SupervisedTreeWasserstein(TreeTransformer):
     def _plan(self) -> Plan:
         """Gather what the training depends on; refuse parameters out of range."""
         check_ranges(self, _LEAST, (), ("validation_fraction",), optional=("patience",))
+        if self.warm_start and not self.keep_scores:
+            raise ValueError(
+                "Expected keep_scores=True with warm_start=True, which goes on from the scores, got False."
+            )
         margins = self._margins()
         parents = check_choice("parents", self.parents, _PARENTS)
         absolute = self._named("absolute", _ABSOLUTES, _SMOOTHNESS)
@@ -302,16 +309,6 @@ class SupervisedTreeWasserstein(TreeTransformer):
                 f"{plan.tree.n_nodes} nodes."
             )
         return replace(plan, start=before)
-
-    def _vectors(self, n_words: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Check the word vectors."""
-        vectors, covered = check_vectors(self.word_vectors, caller=type(self).__name__)
-        if covered.size != n_words:
-            raise ValueError(
-                f"{type(self).__name__} expects one word vector for each of the {n_words} columns of X, got "
-                f"{covered.size}. Align them with the vocabulary: WordVectors.align(words)."
-            )
-        return vectors, covered
 
     def _margins(self) -> tuple[float, ...]:
         """Return the margins to choose from."""
