@@ -87,6 +87,15 @@ def test_writes_of_a_service_are_in_the_parts(folder):
         assert later in again.current().index
 
 
+def test_a_model_with_writes_in_a_database_is_refused(folder):
+    (folder / "writes.elsewhere").touch()
+    before = sorted(path.name for path in folder.iterdir())
+    result = runner.invoke(cli.app, ["shard", str(folder), "-n", "2"])
+    assert result.exit_code != 0
+    assert "are in a database" in str(result.exception) + result.output
+    assert sorted(path.name for path in folder.iterdir() if path.name != ".fold.lock") == before
+
+
 def test_a_part_that_vanished_is_an_error(folder):
     shard(folder, 3)
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))

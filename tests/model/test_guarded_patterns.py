@@ -1,5 +1,4 @@
 import re
-import time
 
 import pytest
 from hypothesis import given
@@ -40,7 +39,5 @@ def test_patterns_that_take_one_pass_stay(vectorizer):
 def test_a_pattern_that_would_take_for_ever_gives_up(monkeypatch, ngrams):
     monkeypatch.setattr("treewass.model.guarded_patterns._SECONDS", 0.1)
     counter = guarded_counter(make_counter(CountVectorizer(token_pattern=HOSTILE, ngram_range=ngrams)).fitted(["a b"]))
-    began = time.monotonic()
-    with pytest.raises(TimeoutError):
+    with pytest.raises(TimeoutError):  # it would take years
         counter.count(["a" * 1000 + " -"])
-    assert time.monotonic() - began < 30  # it would be years

@@ -43,6 +43,17 @@ def test_many_texts_are_compared_in_blocks():
     assert joined(texts) == pytest.approx(brute_force(texts))
 
 
+def test_long_texts_are_compared_few_at_a_time(monkeypatch):
+    texts = [" ".join([f"w{number}" for number in range(length)] + ["end"]) for length in range(20, 60)]
+    sets, expected = triple_sets(texts), brute_force(texts)
+    monkeypatch.setattr("treewass.report.word_triples._ENTRIES", 1000)
+    blocks = list(alike_pairs(sets))
+    sizes = np.diff(sets.indptr)
+    assert max(int(sizes[pairs].sum()) for pairs, _ in blocks) <= 1000 + 2 * sizes.max()
+    assert sum(len(pairs) for pairs, _ in blocks) == len(expected)
+    assert joined(texts) == pytest.approx(expected)
+
+
 def test_case_and_punctuation_do_not_count():
     assert joined(["The cat, sat down.", "the CAT sat — down!", "", "…"]) == {(0, 1): 1.0}
 

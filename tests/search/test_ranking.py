@@ -70,6 +70,11 @@ def test_numpy_alone_ranks_as_the_definition_says(collection, monkeypatch):
     assert_ranked(index, queries(), counts, index.ids, 5, where=index.ids[::3])
 
 
+def test_a_number_is_no_query(collection):
+    with pytest.raises(ValueError, match=r"Expected.*2"):
+        collection[0].rank(np.array(5))
+
+
 def test_counted_rows_rank_as_a_matrix_does(collection):
     index, _ = collection
     rows = [(np.flatnonzero(query).tolist(), query[query > 0].tolist()) for query in queries()]

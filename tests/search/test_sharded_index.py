@@ -203,6 +203,19 @@ def test_what_takes_documents_out_sees_all_shards(collection):
     assert_same(moved.search(queries), moved_index(one, metric).search(queries))
 
 
+def test_shards_of_shards_are_shards(tmp_path):
+    metric, counts = TreeMetric(star_tree(3)), np.array([[1, 0, 0], [1, 1, 0], [0, 0, 1], [0, 1, 1]])
+    one, other = TreeIndex(metric), TreeIndex(metric)
+    one.add(counts)
+    other.add(counts[:1], ids=[9])
+    index = ShardedIndex([ShardedIndex.from_index(one, 2), other])
+    assert [shard.ids.tolist() for shard in index.shards] == [[0, 1], [2, 3], [9]]
+    index.save(tmp_path / "index")
+    one.add(counts[:1], ids=[9])
+    for found in (index, ShardedIndex.load(tmp_path / "index")):
+        assert_answers_as(found, one, counts, 3, [0, 3, 9])
+
+
 def test_pickled(collection):
     one, queries = collection
     index = pickle.loads(pickle.dumps(ShardedIndex.from_index(one, 2, n_jobs=2)))

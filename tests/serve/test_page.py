@@ -662,6 +662,48 @@ def test_labels_are_reviewed_with_the_keyboard_and_exported(open_page, writable)
     assert writable.get(f"/api/documents/{copy}").json()["label"] == "dog"
 
 
+def test_a_review_outlives_lost_answers_and_other_labels(open_page, writable):
+    copy, other = add_wrong_labels(writable)
+    label = lambda number: writable.get(f"/api/documents/{number}").json()["label"]  # noqa: E731
+    page = open_page("#/review", str(writable.base_url))
+    give_token(page)
+    page.locator("#token-form").wait_for(state="hidden")
+    page.locator("#review-status", has_text="1 of").wait_for()
+
+    def lose(route):
+        assert route.fetch().status == 200
+        route.fulfill(status=503, json={"detail": "It is not known whether this was written."})
+
+    page.route(f"**/api/documents/{copy}", lose, times=1)
+    page.keyboard.press("1")  # both are cats, but the answer is lost
+    page.get_by_text("It is not known whether this was written.").wait_for()
+    assert label(copy) == "cat"
+    page.locator("#review-item").focus()
+    page.keyboard.press("3")  # keep both: given back
+    page.locator("#review-status", has_text="1 decided").wait_for()
+    assert label(copy) == "dog"
+    page.keyboard.press("ArrowLeft")
+    page.locator("#review-status", has_text="1 of").wait_for()
+    page.keyboard.press("1")  # after all, cats
+    page.locator("#review-status", has_text="2 of").wait_for()
+    assert label(copy) == "cat"
+    page.keyboard.press("3")
+    page.locator("#review-status", has_text="2 decided").wait_for()
+
+    writable.patch(f"/api/documents/{other}", json={"label": "cat"})  # by somebody else: another question
+    page.get_by_role("link", name="Search").first.click()
+    page.get_by_role("link", name="Review").click()
+    page.locator("#review-about", has_text="1 near-duplicates").wait_for()
+    page.locator("#review-status", has_text="2 decided").wait_for()
+    page.locator("#review-item .text", has_text=TEXTS[5]).first.wait_for()
+    assert page.locator("#review-item button[aria-pressed=true]").count() == 0
+    with page.expect_download() as started:
+        page.get_by_role("button", name="Export decisions").click()
+    rows = started.value.path().read_text("utf-8").splitlines()
+    assert f'"{copy}","\'=1+1","dog","cat","yes"' in rows
+    assert f'"{other}","","car","car","no"' in rows
+
+
 def test_a_review_without_writes_is_only_exported(open_page, folder):
     with running(folder) as (_, client):
         add_wrong_labels(client)

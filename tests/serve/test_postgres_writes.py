@@ -182,6 +182,23 @@ def test_services_switch_to_a_published_model(copies, dsn, tmp_path):
 
 
 @pytest.mark.slow
+def test_a_published_model_knows_the_keys_of_the_writes_that_it_holds(copies, dsn):
+    with LiveModel(copies[0], dsn) as live:
+        live.add(new("a grey cat"), key="held")
+        live.fold()
+        live.add(new("a black cat"), key="missing")
+    shutil.rmtree(copies[1])
+    shutil.copytree(copies[0], copies[1])
+    model = DocumentModel.load(copies[1])  # made from the fold, while services go on
+    model.save(copies[1])
+    assert publish_model(copies[1], dsn) == 1
+    with LiveModel(copies[1], dsn) as live:
+        assert live.add(new("a grey cat"), key="held") == ([2], True)
+        assert live.add(new("a black cat"), key="missing") == ([3], False)  # it is not there
+        assert live.current().index.ids.tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.slow
 def test_writes_in_the_folder_are_not_left_behind(copies, dsn):
     with LiveModel(copies[0]) as live:
         live.add(new("a grey cat"))
@@ -264,12 +281,13 @@ def kill_postgres(n_kills, copies):
     server, stop, acknowledged, uncertain = PostgresServer(), threading.Event(), {}, set()
     lives = [LiveModel(folder, server.dsn) for folder in copies[:2]]
     arguments = [(live, name, stop, acknowledged, uncertain) for live, name in zip(lives, "ab", strict=True)]
-    writers = [threading.Thread(target=write_for, args=own) for own in arguments]
+    writers = [threading.Thread(target=write_for, args=own, daemon=True) for own in arguments]
     for writer in writers:
         writer.start()
     for _ in range(n_kills):
-        goal = len(acknowledged) + 10
+        goal, end = len(acknowledged) + 10, time.monotonic() + SECONDS
         while len(acknowledged) < goal:
+            assert time.monotonic() < end, f"{len(acknowledged)} writes of {goal} in {SECONDS} s"
             time.sleep(0.01)
         server.kill()
         assert len(lives[0].current().index) > 2  # reads go on

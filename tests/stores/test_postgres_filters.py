@@ -19,6 +19,7 @@ COLUMNS = {
     "a name of more than forty, and of more than sixty-three characters, 100 %": [n / 2 for n in range(24)],
     'vector" OR 1=1; --': [WORDS[number % 12] if number % 3 else None for number in range(24)],
     "known": [2**53 + number % 3 for number in range(24)],
+    "xmin": [number % 4 for number in range(24)],
 }
 
 
@@ -51,6 +52,7 @@ def filters():
         "label": st.sampled_from(WORDS),
         "id": numbers([0, 3, 23, 5.0, 7.5]),
         **dict(zip(COLUMNS, (numbers([1991, 1993.5]), numbers([1, 2.5]), st.sampled_from(WORDS)), strict=False)),
+        "xmin": numbers([0, 2]),
         "known": numbers([2**53, 2**53 + 1]).filter(lambda value: not isinstance(value, float)),
     }
 

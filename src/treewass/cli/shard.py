@@ -22,10 +22,10 @@ def shard_command(
     The model is replaced in one step: killed at any moment, this leaves it as it was or as it shall be.
     """
     from treewass.model.model_folder import data_name, in_parts, load_contents, save_contents
-    from treewass.serve.writes import writes_path
+    from treewass.serve.writes import elsewhere_path, writes_path
 
     folder = Path(model).expanduser()
-    if writes_path(folder).exists():
+    if writes_path(folder).exists() or elsewhere_path(folder).exists():  # in a database: refused
         require("filelock", purpose="treewass shard of a model that is served", extra="serve")
         from treewass.serve.upkeep import shard_model
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import uuid
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -78,7 +79,8 @@ class RemoteShard:
     def __init__(self, client: Client, folder: str | os.PathLike[str], index: TreeIndex) -> None:
         self.metric, self.ids, self.next_id = index.metric, index.ids, index.next_id
         self._client, self._folder = client, os.fspath(folder)
-        self._opening = Lock()
+        self._opening, self._ranking = Lock(), Lock()
+        self._learnt: tuple[str, Statistics] | None = None
         self._opened = self._open()
 
     def _open(self) -> _Opened:
@@ -86,18 +88,20 @@ class RemoteShard:
 
     def _ask(self, method: str, *arguments: Any, **options: Any) -> Any:
         """Ask the worker; open the shard again elsewhere if the worker was lost."""
+        cause: BaseException | None = None
         for _ in range(_MOST_TRIES):
             opened = self._opened
             try:
                 return self._answer(opened, method, arguments, options)
-            except _LostError:
+            except _LostError as lost:
+                cause = lost.__cause__
                 with self._opening:
                     if self._opened is opened:  # nobody else has opened it meanwhile
                         self._opened = self._open()
         raise OSError(
-            f"Expected a worker to hold the shard in {self._folder}, but {_MOST_TRIES} of them were lost. See the "
-            "cluster's logs: they may be short of memory."
-        )
+            f"Expected a worker to hold the shard in {self._folder}, but {_MOST_TRIES} of them were lost or could not "
+            f"read it, the last one by {cause!r}. See the cluster's logs: they may be short of memory."
+        ) from cause
 
     def _answer(self, opened: _Opened, method: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
         """Wait for the worker's answer, as long as it is there."""
@@ -132,10 +136,12 @@ class RemoteShard:
         """Find documents by the words of a query; as `TreeIndex.rank`. Statistics are sent once."""
         if statistics is None:
             return tuple(self._ask("ask", "rank", X, k, where=where))
-        name = str(id(statistics))
-        self._statistics = statistics  # as long as it is kept, no other one has its name
-        while (found := self._ask("rank", name, X, k, where=where)) is None:
-            self._ask("learn", name, statistics)
+        with self._ranking:  # lest threads with different statistics teach the worker in turns
+            if self._learnt is None or self._learnt[1] is not statistics:
+                self._learnt = uuid.uuid4().hex, statistics
+            name, _ = self._learnt
+            while (found := self._ask("rank", name, X, k, where=where)) is None:
+                self._ask("learn", name, statistics)
         return tuple(found)
 
     def within(self, X: Any, radius: float) -> tuple[list[NDArray[np.float64]], list[NDArray[np.int64]]]:

@@ -17,7 +17,8 @@ __all__ = ["LIKENESS", "alike_pairs", "triple_sets"]
 
 LIKENESS = 0.5  # triples that two near-duplicates share, of all that one of them holds
 _WORD = re.compile(r"\w+")
-_ROWS, _PAIRS = 256, 1 << 16  # that are compared at a time
+_ROWS = 256  # that are joined at a time
+_ENTRIES = 1 << 22  # of pairs of rows that are compared at a time
 
 
 def triple_sets(texts: Iterable[str]) -> csr_array:
@@ -78,8 +79,9 @@ def alike_pairs(sets: csr_array) -> Iterator[tuple[NDArray[np.int64], NDArray[np
         block = (shown[start : start + _ROWS] @ by_column).tocoo()
         candidates = np.stack([block.row.astype(np.int64) + start, block.col.astype(np.int64)], axis=1)
         candidates = candidates[candidates[:, 0] < candidates[:, 1]]
-        for first in range(0, len(candidates), _PAIRS):
-            pairs = candidates[first : first + _PAIRS]
+        n_entries = np.cumsum(sizes[candidates].sum(axis=1, dtype=np.int64))
+        cuts = np.flatnonzero(np.diff(n_entries // _ENTRIES)) + 1
+        for pairs in np.split(candidates, cuts):
             shared = np.asarray(sets[pairs[:, 0]].multiply(sets[pairs[:, 1]]).sum(axis=1)).ravel()
             likeness = shared / (sizes[pairs].sum(axis=1) - shared)
             alike = likeness >= LIKENESS

@@ -12,7 +12,7 @@ from treewass.documents.histograms import check_counts, warn_about_empty_rows
 from treewass.search.comparisons import Comparer
 from treewass.search.ranker import Ranker, check_query_counts
 from treewass.search.ranking import statistics_of
-from treewass.search.snapshot import Snapshot, as_ids, compacted, new_ids
+from treewass.search.snapshot import Snapshot, as_ids, checked_count, compacted, new_ids
 from treewass.search.word_lists import Statistics
 from treewass.trees.embedding import RefusedQuery, known_rows, unknown_rows
 from treewass.trees.metric import TreeMetric
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from scipy.sparse import csr_array
 
-__all__ = ["TreeIndex", "checked_count"]
+__all__ = ["TreeIndex"]
 
 Found = TypeVar("Found")
 
@@ -228,26 +228,20 @@ class TreeIndex:
         return self._answer(self._comparer.nearest, X, self._n_words, self._known_rows, snapshot, k, self.n_jobs)
 
     def _answer(
-        self,
-        answer: Callable[..., Found],
-        X: Any,
-        n_columns: int,
-        check: Callable[[Any], Rows],
-        snapshot: Snapshot,
-        *arguments: Any,
+        self, answer: Callable[..., Found], X: Any, n_columns: int, check: Callable[[Any], Rows], *arguments: Any
     ) -> Found:
         """Answer queries as they are given; if the loops refuse one, check and mend all of them, and answer these.
 
         All questions come in here. To check with SciPy takes ten times as long as a search among 500 documents. Without
-        documents no loop looks at a query.
+        documents, in the snapshot that is the first of the arguments, no loop looks at a query.
         """
         queries = plain_rows(X, n_columns)
-        if queries is not None and snapshot.segments:
+        if queries is not None and arguments[0].segments:
             try:
-                return answer(queries, snapshot, *arguments)
+                return answer(queries, *arguments)
             except RefusedQuery:
                 pass
-        return answer(check(X), snapshot, *arguments)
+        return answer(check(X), *arguments)
 
     def _known_rows(self, X: Any) -> Rows:
         return known_rows(self.metric, X)
@@ -315,7 +309,7 @@ class TreeIndex:
         k, whole = checked_count(k), self._snapshot
         snapshot = whole if where is None else whole.restricted(where)
         statistics = statistics_of(self.metric, whole) if statistics is None else statistics
-        n_columns = max(self._n_words, getattr(X, "shape", (0,))[-1])
+        n_columns = max([self._n_words, *getattr(X, "shape", ())[-1:]])
         return self._answer(self._ranker.rank, X, n_columns, self._query_counts, snapshot, statistics, k, self.n_jobs)
 
     def _query_counts(self, X: Any) -> Rows:
@@ -452,10 +446,3 @@ class TreeIndex:
         del index._snapshot
         vars(index)["_opened"] = snapshot, check_rest
         return index
-
-
-def checked_count(k: Any) -> int:
-    """Refuse a number of neighbours that is not a whole number of at least 1."""
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise ValueError(f"Expected k as an integer of at least 1, got {k!r}.")
-    return int(k)

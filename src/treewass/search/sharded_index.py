@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
+from itertools import chain, pairwise
 from operator import methodcaller
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,7 +15,7 @@ import numpy as np
 from treewass.compute.threads import ForkSafeLock, ThreadTeam, cached_property, count_threads
 from treewass.documents.histograms import check_counts, warn_about_empty_rows
 from treewass.search.held_documents import documents_of
-from treewass.search.index import TreeIndex, checked_count
+from treewass.search.index import TreeIndex
 from treewass.search.ranker import Ranker
 from treewass.search.shards import (
     Shard,
@@ -26,7 +26,7 @@ from treewass.search.shards import (
     split_by_shard,
     with_same_memory,
 )
-from treewass.search.snapshot import Snapshot, as_ids, chosen_ids, new_ids
+from treewass.search.snapshot import Snapshot, as_ids, checked_count, chosen_ids, new_ids
 from treewass.search.word_lists import Statistics
 from treewass.trees.embedding import unknown_rows
 from treewass.trees.metric import TreeMetric
@@ -103,7 +103,8 @@ class ShardedIndex:
     Parameters
     ----------
     shards : sequence of TreeIndex or other Shard
-        Of equal metrics; no id is in two of them. Indexes of this process are not changed by what happens here.
+        Of equal metrics; no id is in two of them. Indexes of this process are not changed by what happens here. The
+        shards of a ShardedIndex among them are taken one by one.
     n_jobs : int, optional
         Threads, each of which asks one shard at a time; -1 for as many as cores. Shards elsewhere wait for each other
         unless there are as many threads as shards.
@@ -136,7 +137,8 @@ class ShardedIndex:
     """
 
     def __init__(self, shards: Sequence[Shard], *, n_jobs: int | None = None) -> None:
-        given = list(shards)
+        nested = (shard.shards if isinstance(shard, ShardedIndex) else (shard,) for shard in shards)
+        given = list(chain.from_iterable(nested))
         count_threads(n_jobs)
         check_shards(given)
         self.metric: TreeMetric = given[0].metric

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from scipy.sparse import csr_array
 
-__all__ = ["Snapshot", "are_among", "as_ids", "chosen_ids", "compacted", "new_ids", "refuse_absent"]
+__all__ = ["Snapshot", "are_among", "as_ids", "checked_count", "chosen_ids", "compacted", "new_ids", "refuse_absent"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -293,3 +293,10 @@ def as_ids(ids: ArrayLike) -> NDArray[np.int64]:
     if array.dtype.kind == "u" and array.size and int(array.max()) > np.iinfo(np.int64).max:
         raise ValueError(f"Expected ids below 2**63, got {int(array.max())}.")
     return array.astype(np.int64)
+
+
+def checked_count(k: Any) -> int:
+    """Refuse a number of neighbours that is not a whole number of at least 1."""
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+        raise ValueError(f"Expected k as an integer of at least 1, got {k!r}.")
+    return int(k)

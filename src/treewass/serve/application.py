@@ -134,7 +134,7 @@ def _add_endpoints(api: FastAPI, live: LiveModel, settings: Settings, measures: 
     lanes = Lanes()
     _add_searches(reads, live, lanes)
     _add_questions(reads, live, lanes)
-    _add_review(reads, live, lanes.explanations)
+    _add_review(reads, live, lanes.reviews)
     _add_views(reads, live, lanes, settings)
     _add_writes(writes, live, lanes.writes)
     api.include_router(reads)

@@ -14,7 +14,18 @@ from treewass.model.labelled_texts import check_documents, class_numbers
 from treewass.search.snapshot import as_ids
 from treewass.serve.writes import DamagedWritesError, Record, Row
 
-__all__ = ["KeyUsedError", "NewDocument", "UnknownDocumentError", "relabeled", "with_added", "with_rows", "write_keys"]
+__all__ = [
+    "MOST_KEYS",
+    "KeyUsedError",
+    "NewDocument",
+    "UnknownDocumentError",
+    "relabeled",
+    "with_added",
+    "with_rows",
+    "write_keys",
+]
+
+MOST_KEYS = 10_000  # of writes that can be repeated safely
 
 
 class KeyUsedError(ValueError):

@@ -37,9 +37,10 @@ class Lane:
 
 
 class Lanes:
-    """The lanes of a service: answers of milliseconds, explanations of up to a second, and writes."""
+    """The lanes of a service: answers of milliseconds, explanations of up to a second, reviews, and writes."""
 
     def __init__(self) -> None:
         self.reads = Lane(min(8, 2 * (os.cpu_count() or 1)), 256)
         self.explanations = Lane(1, 16)
+        self.reviews = Lane(1, 2)  # of some seconds, each for all documents
         self.writes = Lane(1, 64)

@@ -18,6 +18,7 @@ from treewass.model.fitting import without_documents
 from treewass.model.model_folder import data_name, save_contents
 from treewass.search.snapshot import as_ids
 from treewass.serve.applied_writes import (
+    MOST_KEYS,
     KeyUsedError,
     NewDocument,
     UnknownDocumentError,
@@ -29,7 +30,6 @@ from treewass.serve.applied_writes import (
 from treewass.serve.served_folder import (
     Noted,
     alone,
-    is_elsewhere,
     keep_replaced,
     load_whole,
     note_elsewhere,
@@ -37,7 +37,7 @@ from treewass.serve.served_folder import (
     refuse_elsewhere,
     with_note,
 )
-from treewass.serve.writes import UNWRITABLE, Head, Record, Row, Writes, writes_path
+from treewass.serve.writes import UNWRITABLE, Head, Record, Row, Writes, elsewhere_path, writes_path
 
 if TYPE_CHECKING:
     from treewass.serve.postgres_writes import PostgresWrites
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 __all__ = ["LiveModel"]
 
 _LOGGER = logging.getLogger("treewass.serve")
-_MOST_KEYS = 10_000  # of writes that can be repeated safely
 _NEWS_SECONDS = 0.5  # to wait for news of a database at a time
 
 
@@ -394,7 +393,7 @@ class LiveModel:
         if 0 <= n_held <= len(rows):
             folded, rest = rows[:n_held], rows[n_held:]
             last = folded[-1] if folded else Row(before.number, {}, before.chain)
-            keys = (*before.keys, *write_keys(folded))[-_MOST_KEYS:]
+            keys = (*before.keys, *write_keys(folded))[-MOST_KEYS:]
             with suppress(ValueError):  # unless the model has given ids of these writes to other documents
                 head = Head(before.store, name, last.number, last.hash, None, keys)
                 return head, rest, with_rows(held, rest)
@@ -420,7 +419,7 @@ class LiveModel:
             self._last = rows[-1]
         for key, digest, ids in write_keys(rows):
             self._keys[key] = (digest, ids)
-        while len(self._keys) > _MOST_KEYS:
+        while len(self._keys) > MOST_KEYS:
             del self._keys[next(iter(self._keys))]
 
 
@@ -431,7 +430,7 @@ def _open_writes(folder: Path, store: str | None) -> Writes:
         return Writes(folder)
     from treewass.serve.postgres_writes import PostgresWrites
 
-    if not is_elsewhere(folder) and writes_path(folder).exists():
+    if not elsewhere_path(folder).exists() and writes_path(folder).exists():
         with LiveModel(folder) as own:
             if own.n_pending:
                 raise ValueError(

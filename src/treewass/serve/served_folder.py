@@ -14,13 +14,12 @@ from filelock import FileLock
 from treewass.model.contents import Contents
 from treewass.model.guarded_patterns import guarded_counter
 from treewass.model.model_folder import data_name, load_contents
-from treewass.serve.writes import Row
+from treewass.serve.writes import Row, elsewhere_path
 from treewass.storage.folders import replacing
 
 __all__ = [
     "Noted",
     "alone",
-    "is_elsewhere",
     "keep_replaced",
     "load_whole",
     "note_elsewhere",
@@ -32,7 +31,6 @@ __all__ = [
 
 _LOGGER = logging.getLogger("treewass.serve")
 _NOTE = "writes"  # where a model notes which writes it holds
-_ELSEWHERE = "writes.elsewhere"  # the file that says that the writes are in a database
 
 
 class Noted(NamedTuple):
@@ -92,21 +90,16 @@ def keep_replaced(folder: Path, rows: Sequence[Row]) -> None:
     )
 
 
-def is_elsewhere(folder: Path) -> bool:
-    """Tell whether the writes to a model are in a database."""
-    return (folder / _ELSEWHERE).exists()
-
-
 def note_elsewhere(folder: Path) -> None:
     """Note that the writes to a model are in a database, so that nobody takes its folder for all there is."""
     with suppress(OSError):  # a folder that can only be read
-        (folder / _ELSEWHERE).touch()
+        elsewhere_path(folder).touch()
 
 
 def refuse_elsewhere(folder: Path) -> None:
     """Refuse a model whose writes are in a database that was not named."""
-    if is_elsewhere(folder):
+    if elsewhere_path(folder).exists():
         raise ValueError(
             f"The writes to the model in {folder} are in a database, with which it was served: name it with --store. "
-            f"To go on without them, remove {folder / _ELSEWHERE}."
+            f"To go on without them, remove {elsewhere_path(folder)}."
         )

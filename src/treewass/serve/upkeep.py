@@ -7,6 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from treewass.model.model_folder import in_parts, save_contents
+from treewass.serve.applied_writes import MOST_KEYS, write_keys
 from treewass.serve.live_model import LiveModel
 from treewass.serve.served_folder import keep_replaced, load_whole, noted, without_note
 from treewass.serve.writes import Head
@@ -54,7 +55,8 @@ def shard_model(folder: str | Path, n_parts: int) -> None:
 def publish_model(folder: str | Path, store: str) -> int:
     """Let the services on a database take another model, which each of them has in its folder by then.
 
-    They switch at once. A service whose folder has no copy of it answers as before, and takes no writes.
+    They switch at once. A service whose folder has no copy of it answers as before, and takes no writes. Writes that
+    the new model holds, made from a fold, are not made again if they are repeated under their idempotency key.
 
     Parameters
     ----------
@@ -77,10 +79,13 @@ def publish_model(folder: str | Path, store: str) -> int:
             return 0
         rows = writes.since(before.number, before.chain)
         number = max(note.number, before.number, *(row.number for row in rows))
-        missing = [row for row in rows if note.store != before.store or row.number > note.number]
+        follows = note.store == before.store and note.number >= before.number
+        kept = [row for row in rows if follows and row.number <= note.number]
+        missing = rows[len(kept) :]
         if missing:
             keep_replaced(Path(folder), missing)
-        writes.begin(Head(uuid.uuid4().hex, name, number))
+        keys = (*before.keys, *write_keys(kept))[-MOST_KEYS:] if follows else ()
+        writes.begin(Head(uuid.uuid4().hex, name, number, keys=keys))
     return len(missing)
 
 

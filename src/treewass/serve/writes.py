@@ -20,7 +20,17 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = ["UNWRITABLE", "DamagedWritesError", "Head", "Record", "Row", "UncertainWriteError", "Writes", "writes_path"]
+__all__ = [
+    "UNWRITABLE",
+    "DamagedWritesError",
+    "Head",
+    "Record",
+    "Row",
+    "UncertainWriteError",
+    "Writes",
+    "elsewhere_path",
+    "writes_path",
+]
 
 Record = dict[str, Any]
 _LOGGER = logging.getLogger("treewass.serve")
@@ -80,6 +90,11 @@ class Head:
 def writes_path(folder: Path) -> Path:
     """Return where the writes to a model are kept."""
     return folder / "writes.sqlite"
+
+
+def elsewhere_path(folder: Path) -> Path:
+    """Return the file which says that the writes to a model are in a database."""
+    return folder / "writes.elsewhere"
 
 
 class Writes:

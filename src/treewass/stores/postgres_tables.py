@@ -36,7 +36,8 @@ KINDS: Mapping[type, str] = {
     str: "text", int: "int8", float: "float8", bool: "bool", datetime: "timestamptz", date: "date",
 }  # fmt: skip
 OWN_COLUMNS: Mapping[str, type] = {"key": str, "label": str, "title": str, "text": str}
-_RESERVED = ("known", "nonzeros", "vector")  # columns of ours
+_OURS = ("known", "nonzeros", "vector")
+_RESERVED = (*_OURS, "cmax", "cmin", "ctid", "tableoid", "xmax", "xmin")  # the others are PostgreSQL's own
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,39}")
 _LONGEST = 63  # bytes of a name that PostgreSQL keeps; it would cut a longer one
 _PATIENCE = {

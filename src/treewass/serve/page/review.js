@@ -7,7 +7,7 @@ import { badge, compareLink, find, heading, make, percent } from "./dom.js";
 let model = null;
 let items = []; // {name, content, choices: [{text, changes: [{document, label}]}]}
 let place = 0;
-const decisions = new Map(); // the number of the choice, by the item's name
+const decisions = new Map(); // {number, changes} of the choice, by the item's name
 const stored = new Set(); // names of items whose decision the service has
 
 export function startReview() {
@@ -44,7 +44,7 @@ export async function openReview() {
 
 function doubtItem({ document, suggested, probability, own_probability: own }) {
   return {
-    name: `label of ${document.id}`,
+    name: JSON.stringify([document.id, document.label, suggested]), // with other labels, it is another question
     content: [shown(document), make("p", {}, badge(suggested), ` is more probable, ${percent(probability)}; its own label has ${percent(own)}.`)],
     choices: [
       { text: ["Change to ", badge(suggested)], changes: [{ document, label: suggested }] },
@@ -57,7 +57,7 @@ function pairItem({ first, second, likeness }) {
   const both = (label) => ({ text: ["Both are ", badge(label)], changes: [first, second].map((document) => ({ document, label })) });
   const link = make("a", { href: compareLink(`id:${first.id}`, `id:${second.id}`) }, "Compare them");
   return {
-    name: `pair ${first.id} ${second.id}`,
+    name: JSON.stringify([first.id, second.id, first.label, second.label]),
     content: [make("p", {}, `Two documents that share ${percent(likeness)} of their word triples, with different labels. `, link), shown(first), shown(second)],
     choices: [both(first.label), both(second.label), { text: ["Keep both as they are"], changes: [first, second].map((document) => ({ document, label: document.label })) }],
   };
@@ -70,12 +70,13 @@ function shown(document) {
 
 function go(target) {
   place = Math.min(Math.max(target, 0), items.length - 1);
-  for (const id of ["review-item", "review-previous", "review-next", "review-export"]) find(id).hidden = !items.length;
+  for (const id of ["review-item", "review-previous", "review-next"]) find(id).hidden = !items.length;
+  find("review-export").hidden = !items.length && !decisions.size;
   find("review-status").textContent = items.length ? `${place + 1} of ${items.length}, ${decisions.size} decided` : "No label looks wrong.";
   if (!items.length) return;
   const { name, content, choices } = items[place];
   const buttons = choices.map(({ text }, number) => {
-    const button = make("button", { type: "button", className: "plain", ariaPressed: String(decisions.get(name) === number) }, make("kbd", {}, String(number + 1)), " ", ...text);
+    const button = make("button", { type: "button", className: "plain", ariaPressed: String(decisions.get(name)?.number === number) }, make("kbd", {}, String(number + 1)), " ", ...text);
     button.addEventListener("click", () => attempt(() => decide(number)));
     return button;
   });
@@ -87,11 +88,12 @@ async function decide(number) {
   const { name, choices } = items[place];
   const changes = choices[number].changes.filter(({ document, label }) => document.label !== label || stored.has(name));
   if (model.writable && changes.length) {
+    stored.add(name); // before it is: if one of them fails, another choice still writes all labels
+    decisions.delete(name);
     for (const { document, label } of changes) await write("PATCH", `documents/${document.id}`, { label });
-    stored.add(name);
     await learnModel();
   }
-  decisions.set(name, number);
+  decisions.set(name, { number, changes: choices[number].changes });
   go(place + 1);
 }
 
@@ -103,8 +105,8 @@ const cell = (value) => {
 
 function exportDecisions() {
   const rows = [["id", "key", "label", "new_label", "stored"]];
-  for (const { name, choices } of items.filter((item) => decisions.has(item.name))) {
-    for (const { document, label } of choices[decisions.get(name)].changes) rows.push([document.id, document.key, document.label, label, stored.has(name) ? "yes" : "no"]);
+  for (const [name, { changes }] of decisions) {
+    for (const { document, label } of changes) rows.push([document.id, document.key, document.label, label, stored.has(name) ? "yes" : "no"]);
   }
   const content = `${rows.map((row) => row.map(cell).join(",")).join("\r\n")}\r\n`;
   const link = make("a", { href: URL.createObjectURL(new Blob([content], { type: "text/csv" })), download: "decisions.csv" });

@@ -1,0 +1,72 @@
+"""A shard elsewhere, with a stand-in for the cluster: what it says of failures, and by which statistics it ranks."""
+
+import threading
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from treewass import TreeIndex, TreeMetric
+from treewass.distributed import remote_shards
+from treewass.distributed.remote_shards import RemoteShard
+from treewass.search import Statistics
+from treewass.trees import star_tree
+
+
+class Here:
+    """A client whose only worker is this process."""
+
+    def submit(self, kind, folder, **_):
+        held = kind(folder)
+        return SimpleNamespace(result=lambda: Actor(held))
+
+
+class Actor:
+    def __init__(self, held):
+        self.held = held
+
+    def __getattr__(self, method):
+        def ask(*arguments, **options):
+            return SimpleNamespace(result=lambda timeout: getattr(self.held, method)(*arguments, **options))
+
+        return ask
+
+
+@pytest.fixture
+def shard(tmp_path):
+    index = TreeIndex(TreeMetric(star_tree(3)))
+    index.add([[1, 0, 0], [1, 1, 0], [0, 2, 1]])
+    index.save(tmp_path / "index")
+    return RemoteShard(Here(), tmp_path / "index", index), index
+
+
+def test_statistics_of_any_thread_and_moment_are_those_that_rank(shard, monkeypatch):
+    monkeypatch.setattr(remote_shards, "id", lambda _: 1, raising=False)  # an id may be that of one that is gone
+    remote, index = shard
+    query, wrong = [[1, 1, 1]], []
+
+    def rank(first):
+        for number in range(first, first + 100):
+            statistics = Statistics(1000, 3000 + number, np.array([number + 1, 5, 7]))
+            expected = index.rank(query, 3, statistics=statistics)
+            if not np.array_equal(remote.rank(query, 3, statistics=statistics), expected):
+                wrong.append(number)
+
+    threads = [threading.Thread(target=rank, args=(first,)) for first in (0, 300, 600)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_what_fails_in_the_shard_is_named(shard, monkeypatch):
+    remote, _ = shard
+
+    def fail(*_, **__):
+        raise OSError("stale file handle")
+
+    monkeypatch.setattr(TreeIndex, "search", fail)
+    with pytest.raises(OSError, match=r"hold the shard in .*stale file handle") as raised:
+        remote.search([[1, 0, 0]], 1)
+    assert isinstance(raised.value.__cause__, OSError)
