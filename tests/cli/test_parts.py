@@ -51,3 +51,15 @@ def test_options_that_do_not_go_together_are_refused(files, tmp_path):
     assert "got both" in refused("fit", files, "-o", target, "--workers", 2, "--scheduler", "tcp://127.0.0.1:1")
     DocumentModel(n_neighbors=1).fit(["cats purr", "dogs bark"], ["cat", "dog"]).save(target)
     assert "expected a folder" in refused("predict", target, files, "--workers", 2, "-o", tmp_path / "labels.csv")
+
+
+@pytest.mark.parametrize("how", ["--in-parts", "--in-memory"])
+def test_a_tab_and_what_was_found_out_are_the_same_in_parts_and_in_memory(tmp_path, how):
+    rows = "cats purr\tcat\nle café est noir\tcoffee\n" * 6
+    (tmp_path / "data.csv").write_bytes(f"text\tlabel\n{rows}".encode("cp1252"))
+    given = ["fit", str(tmp_path / "data.csv"), "-o", str(tmp_path / "model"), "--delimiter", "\\t", how]
+    result = CliRunner().invoke(cli.app, given, catch_exceptions=False)
+    assert result.exit_code == 0
+    assert f"note: {tmp_path / 'data.csv'}: read as cp1252" in result.stderr
+    invoke("predict", tmp_path / "model", tmp_path / "data.csv", "-o", f"{tmp_path}/out/", "--delimiter", "\\t")
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["part-00000.parquet"]

@@ -1,4 +1,5 @@
 import json
+import threading
 
 import pytest
 
@@ -62,3 +63,51 @@ def test_bad_rows_are_an_error_that_names_file_and_rows(tmp_path):
     write_lines(tmp_path / "data.jsonl", [{"text": "one", "label": "a"}, {"text": 2, "label": "a"}, {"label": "a"}])
     with pytest.raises(ValueError, match=r"(?s)data.jsonl: .*line 2: the text is .*line 3: no field 'text'"):
         read(find_partitions(tmp_path / "data.jsonl"))
+
+
+def test_a_file_given_by_name_and_by_pattern_is_one_partition(tmp_path):
+    for name in "ab":
+        write_lines(tmp_path / f"{name}.jsonl", [{"text": name, "label": "x"}])
+    given = [tmp_path / "b.jsonl", str(tmp_path / "*.jsonl"), f"{tmp_path}/../{tmp_path.name}/a.jsonl"]
+    assert read(find_partitions(given)) == [("b", "x"), ("a", "x")]
+    assert read(find_partitions([f"file://{tmp_path}/b.jsonl", f"file://{tmp_path}/*.jsonl"])) == [
+        ("b", "x"),
+        ("a", "x"),
+    ]
+
+
+def test_a_folder_that_datasets_has_saved_is_one_partition(tmp_path):
+    import pyarrow as pa
+
+    table = pa.table({"text": ["a cat", "a dog"], "label": ["x", "y"]})
+    name = "data-00000-of-00001.arrow"
+    with pa.OSFile(str(tmp_path / name), "wb") as file, pa.ipc.new_stream(file, table.schema) as writer:
+        writer.write_table(table)
+    (tmp_path / "state.json").write_text(json.dumps({"_data_files": [{"filename": name}]}))
+    (tmp_path / "dataset_info.json").write_text(json.dumps({"features": {}}))
+    assert read(find_partitions(tmp_path)) == [("a cat", "x"), ("a dog", "y")]
+
+
+def test_readers_of_tables_take_turns(tmp_path):
+    for name in "ab":
+        (tmp_path / f"{name}.csv").write_text(f"text,label\n{name} one,x\n{name} two,y\n")
+    first, second = find_partitions(str(tmp_path / "*.csv"))
+    found = []
+
+    def take_turns():
+        for pair in zip(first.documents(), second.documents(), strict=True):
+            found.extend(document.text for document in pair)
+
+    thread = threading.Thread(target=take_turns, daemon=True)  # one that waits for itself would hang the tests
+    thread.start()
+    thread.join(timeout=30)
+    assert found == ["a one", "b one", "a two", "b two"]
+
+
+def test_remarks_name_the_address(tmp_path):
+    (tmp_path / "a.csv").write_bytes("text;label\ncafé;x\n".encode("cp1252"))
+    remarks = {}
+    (partition,) = find_partitions(f"file://{tmp_path}/a.csv")
+    assert [document.text for document in partition.documents(remarks)] == ["café"]
+    assert len(remarks) == 2
+    assert set(map(tuple, remarks.values())) == {(partition.address,)}

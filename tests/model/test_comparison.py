@@ -53,3 +53,17 @@ def test_every_method_has_its_reference():
     written = bibtex(COMPARABLE.values())
     assert written.count("@") == len(REFERENCES)
     assert written.count("{") == written.count("}")
+
+
+@pytest.mark.parametrize("n_splits", [0, -1, 1.5, True])
+def test_splits_are_one_or_more(n_splits):
+    with pytest.raises(ValueError, match="n_splits as an integer of at least 1"):
+        compare_methods(TEXTS, LABELS, ["bow"], n_splits=n_splits)
+
+
+def test_the_linear_svm_is_the_same_again():
+    random = np.random.default_rng(1)
+    texts = [" ".join(random.choice([f"w{n}" for n in range(300)], 15)) for _ in range(80)]
+    labels = random.choice(["a", "b", "c"], 80)
+    errors = {compare_methods(texts, labels, ["linear-svm"], n_splits=3)[0].errors for _ in range(4)}
+    assert len(errors) == 1

@@ -181,5 +181,74 @@ def test_one_label_and_no_documents_are_refused(tmp_path):
 
 def test_keys_that_come_again_in_another_file_are_refused(tmp_path):
     paths = write_parts(tmp_path, *corpus(), 2)
+    paths[1].write_bytes(paths[0].read_bytes())
     with pytest.raises(ValueError, match="30 come again"):
-        fitted(tmp_path, [paths[0], paths[0]], key="id")
+        fitted(tmp_path, paths, key="id")
+
+
+@pytest.mark.parametrize("places", [(0,), (0, 1), (2,), (1, 3)])
+def test_files_without_documents_change_nothing(tmp_path, in_memory, places):
+    texts, labels = corpus()
+    paths = write_parts(tmp_path, texts, labels, 2)
+    for place in places:
+        paths.insert(place, tmp_path / f"empty-{place}.jsonl")
+        paths[place].write_text("")
+    model = fitted(tmp_path, paths, shard_size=20)
+    assert_same_learning(model, in_memory)
+    assert list(model.contents_.documents.texts) == texts
+    work = tmp_path / "index"
+    work.mkdir()
+    in_memory.save(tmp_path / "model")
+    assert len(index_partitions(tmp_path / "model", find_partitions(paths, label=None), work)) == len(texts)
+
+
+def test_what_was_found_out_about_files_is_reported_once_for_all(tmp_path):
+    texts, labels = corpus()
+    paths = []
+    for number in range(3):
+        rows = [f"{text} café;{label}\n" for text, label in zip(texts[number::3], labels[number::3], strict=True)]
+        paths.append(tmp_path / f"{number}.csv")
+        paths[-1].write_text("text;label\n" + "".join(rows), encoding="cp1252" if number else "utf-8")
+    found = []
+    model, place = DocumentModel(n_neighbors=5), tmp_path / "work"
+    place.mkdir()
+    fit_partitions(model, find_partitions(paths), place, report=found.append)
+    encoding, separator = sorted(found)
+    assert encoding.startswith(f"2 files, such as {paths[1]}: read as cp1252")
+    assert separator.startswith(f"3 files, such as {paths[0]}: semicolons separate the columns")
+
+
+def test_a_model_without_labels_is_refused_before_files_are_read(tmp_path):
+    DocumentModel().fit(corpus()[0]).save(tmp_path / "model")
+    paths = write_parts(tmp_path, *corpus(), 1)
+    with pytest.raises(ValueError, match="learned from labels"):
+        predict_partitions(
+            tmp_path / "model", find_partitions(paths, label=None), str(tmp_path / "out"), engine=lambda *_, **__: 1 / 0
+        )
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("key", ["label", "probability"])
+def test_keys_of_the_name_of_a_column_written_are_refused(tmp_path, in_memory, key):
+    in_memory.save(tmp_path / "model")
+    paths = write_parts(tmp_path, *corpus(), 1)
+    with pytest.raises(ValueError, match=f"another column than label and probability.*got '{key}'"):
+        predict_partitions(tmp_path / "model", find_partitions(paths, label=None, key=key), str(tmp_path / "out"))
+
+
+@pytest.mark.parametrize("out", ["{}/out", "memory://bucket/longer"])
+def test_parts_of_a_longer_run_are_neither_kept_nor_removed_but_refused(tmp_path, in_memory, out):
+    import fsspec
+
+    in_memory.save(tmp_path / "model")
+    out, partitions = out.format(tmp_path), find_partitions(write_parts(tmp_path, *corpus(), 3), label=None)
+    try:
+        for _ in range(2):  # the same parts are replaced
+            predict_partitions(tmp_path / "model", partitions, out)
+        with pytest.raises(ValueError, match=r"holds 1 more of another run, such as part-00002.parquet. Remove them"):
+            predict_partitions(tmp_path / "model", partitions[:2], out)
+        system, folder = fsspec.url_to_fs(out)
+        assert len(system.ls(folder)) == 3
+    finally:
+        if out.startswith("memory:"):
+            fsspec.filesystem("memory").rm("/bucket", recursive=True)

@@ -8,7 +8,8 @@ from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, 
 
 from treewass import DocumentModel
 from treewass.explain.highlights import weighted_pieces
-from treewass.model.vectorizers import DEFAULT_PATTERN, SklearnCounter, WordCounter, make_counter, restore_counter
+from treewass.model.sklearn_counter import SklearnCounter
+from treewass.model.vectorizers import DEFAULT_PATTERN, WordCounter, make_counter, restore_counter
 
 TEXTS = ["A cat, a dog.", "Ein Käse für 3 Mäuse!", "the cat's pyjamas", "İstanbul STRASSE straße", ""]
 texts = st.lists(st.text(st.one_of(st.characters(codec="utf-8"), st.sampled_from("ab Aß İ_-'1\n")), max_size=30))

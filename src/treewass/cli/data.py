@@ -28,6 +28,7 @@ __all__ = [
     "TextColumn",
     "TitleColumn",
     "read_data",
+    "say_note",
 ]
 
 DataFiles = Annotated[
@@ -59,7 +60,12 @@ Encoding = Annotated[
     str | None, typer.Option("--encoding", help="Encoding of the texts; by default found, and said if not UTF-8.")
 ]
 Delimiter = Annotated[
-    str | None, typer.Option("--delimiter", help="Character between columns; by default found. \\t is a tab.")
+    str | None,
+    typer.Option(
+        "--delimiter",
+        help="Character between columns; by default found. \\t is a tab.",
+        callback=lambda delimiter: "\t" if delimiter == "\\t" else delimiter,
+    ),
 ]
 SkipBad = Annotated[
     bool, typer.Option("--skip-bad", help="Leave out rows that cannot be read, and list them in a file.")
@@ -74,7 +80,6 @@ def read_data(
     data: list[str],
     *,
     columns: list[str] | None = None,
-    delimiter: str | None = None,
     bad_rows: str = "bad-rows.csv",
     **settings: Any,
 ) -> Corpus:
@@ -86,14 +91,18 @@ def read_data(
     from treewass.documents.corpus import read_corpus
 
     settings["columns"] = [name.strip() for names in columns or () for name in names.split(",") if name.strip()]
-    settings["delimiter"] = "\t" if delimiter == "\\t" else delimiter
     corpus = _of_standard_input(settings) if data == ["-"] else read_corpus(data, **settings)
     for note in corpus.notes:
-        typer.echo(f"treewass: note: {note}", err=True)
+        say_note(note)
     if corpus.bad_rows:
         _write_bad_rows(Path(bad_rows).expanduser(), corpus.bad_rows)
         typer.echo(f"treewass: note: {len(corpus.bad_rows)} bad rows are left out; {bad_rows} lists them.", err=True)
     return corpus
+
+
+def say_note(note: str) -> None:
+    """Say what was found out about the data."""
+    typer.echo(f"treewass: note: {note}", err=True)
 
 
 def _of_standard_input(settings: dict[str, Any]) -> Corpus:

@@ -129,7 +129,7 @@ def fit_command(
             part=part or None,
             format=format,
             encoding=encoding,
-            delimiter="\t" if delimiter == "\\t" else delimiter,
+            delimiter=delimiter,
         )
         _tell(model, output, None, seconds, as_json)
         return

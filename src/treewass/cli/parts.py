@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from treewass.cli.data import say_note
 from treewass.compute.extras import require
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def fit_in_parts(
         tempfile.TemporaryDirectory(prefix=".treewass-", dir=target.absolute().parent) as folder,
         _engine(workers, scheduler) as engine,
     ):
-        held = fit_partitions(model, partitions, Path(folder), engine=engine)
+        held = fit_partitions(model, partitions, Path(folder), engine=engine, report=say_note)
         name = Path(partitions[0].address).name + (f" and {len(partitions) - 1} more" if len(partitions) > 1 else "")
         about = {**held.about, "name": target.name, "data": f"{name}, {len(held.index)} documents"}
         model.contents_ = held.changed(about=about)

@@ -99,7 +99,7 @@ def predict_command(
             part=None,
             format=format,
             encoding=encoding,
-            delimiter="\t" if delimiter == "\\t" else delimiter,
+            delimiter=delimiter,
         )
         return
     if output is not None:

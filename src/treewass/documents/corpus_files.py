@@ -5,7 +5,6 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,11 +26,12 @@ from treewass.documents.text_rows import (
     json_list_rows,
     json_rows,
     labelled_line_rows,
-    long_fields,
     table_rows,
 )
 
-__all__ = ["CorpusSource", "open_source"]
+__all__ = ["CorpusSource", "Remarks", "open_source", "remark_sentences"]
+
+Remarks = dict[str, list[str]]  # what was found out, each with the files that it is about
 
 _ENDINGS = {
     ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".csv": "csv", ".tsv": "tsv", ".txt": "lines",
@@ -60,7 +60,7 @@ class CorpusSource:
     parts: list[tuple[Any, str]]  # each with its format
     encoding: str | None = None
     delimiter: str | None = None
-    found: dict[str, list[str]] = field(default_factory=dict)  # of each remark, the files that it is about
+    found: Remarks = field(default_factory=dict)
 
     def rows(self, request: Request) -> Iterator[Document | BadRow]:
         """Read the rows; where there are several files, a row's place begins with the file's name."""
@@ -83,10 +83,7 @@ class CorpusSource:
 
     def _text_rows(self, path: Path, format: str, request: Request) -> Iterator[Document | BadRow]:
         in_table = format in _TABLES
-        with (
-            open_text(path, self._encoding(path), newline="" if in_table else None) as stream,
-            long_fields() if in_table else nullcontext(),
-        ):
+        with open_text(path, self._encoding(path), newline="" if in_table else None) as stream:
             if not in_table:
                 yield from _TEXTS[format](stream, path, request)
                 return
@@ -119,10 +116,7 @@ class CorpusSource:
     @property
     def notes(self) -> tuple[str, ...]:
         """What was found out while the rows were read, a sentence for each remark."""
-        return tuple(
-            f"{files[0]}: {remark}." if len(files) == 1 else f"{len(files)} files, such as {files[0]}: {remark}."
-            for remark, files in self.found.items()
-        )
+        return remark_sentences(self.found)
 
     @property
     def are_texts(self) -> bool:
@@ -133,6 +127,20 @@ class CorpusSource:
         shown, format = self.parts[0]
         first = f"The {type(shown).__name__}" if format == "object" else str(shown)
         return first if len(self.parts) == 1 else f"{first} and {len(self.parts) - 1} more"
+
+
+def remark_sentences(remarks: Remarks) -> tuple[str, ...]:
+    """Say what was found out about files, a sentence for each remark.
+
+    Examples
+    --------
+    >>> remark_sentences({"read as cp1252": ["a.csv", "b.csv"]})
+    ('2 files, such as a.csv: read as cp1252.',)
+    """
+    return tuple(
+        f"{files[0]}: {remark}." if len(files) == 1 else f"{len(files)} files, such as {files[0]}: {remark}."
+        for remark, files in remarks.items()
+    )
 
 
 def open_source(

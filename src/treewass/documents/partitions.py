@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from treewass.compute.extras import require
-from treewass.documents.corpus_files import CorpusSource, open_source
+from treewass.documents.corpus_files import Remarks, open_source
 from treewass.documents.corpus_rows import BadRow, Document, Request
 
 __all__ = ["Partition", "find_partitions"]
@@ -39,28 +39,30 @@ class Partition:
     encoding: str | None = None
     delimiter: str | None = None
 
-    def documents(self) -> Iterator[Document]:
-        """Read the documents one at a time, but those that a column marks as test; bad rows are a ValueError."""
+    def documents(self, remarks: Remarks | None = None) -> Iterator[Document]:
+        """Read the documents one at a time, but those that a column marks as test; bad rows are a ValueError.
+
+        What was found out about the file, such as its encoding, is added to `remarks` once all are read.
+        """
         with _local(self.address) as path:
             source = open_source(path, format=self.format, encoding=self.encoding, delimiter=self.delimiter)
             bad: list[BadRow] = []
-            for row in _rows(source, self.request):
+            for row in source.rows(self.request):
                 if isinstance(row, BadRow):
                     bad.append(row)
                     if len(bad) == _MOST_EXAMPLES:
                         break
                 elif row.part != "test" and not bad:
                     yield row
+            if remarks is not None:
+                for remark in source.found:
+                    remarks.setdefault(remark, []).append(self.address)
         if bad:
             listed = "".join(f"\n  {row.place}: {row.reason}" for row in bad)
             raise ValueError(
                 f"{self.address}: expected documents in all rows, but the first of those that cannot be read are:"
                 f"{listed}\nCorrect or remove them and start again."
             )
-
-
-def _rows(source: CorpusSource, request: Request) -> Iterator[Document | BadRow]:
-    return source.rows(request)
 
 
 def find_partitions(
@@ -87,7 +89,7 @@ def find_partitions(
     Returns
     -------
     list of Partition
-        In the order given, those of a pattern sorted by name.
+        In the order given, those of a pattern sorted by name. A file that is given again counts once.
 
     Examples
     --------
@@ -98,17 +100,17 @@ def find_partitions(
     """
     request = Request(text, label, part, key)
     given = [source] if isinstance(source, str | os.PathLike) else list(source)
-    found: list[Partition] = []
+    found: dict[Any, str] = {}  # addresses, by what is the same for two names of one file
     for one in given:
         if "://" in str(one):
-            addresses = [(address, format) for address in _addresses(str(one))]
+            found |= {address: address for address in _addresses(str(one))}
         else:
             opened = open_source(one, format=format, encoding=encoding, delimiter=delimiter)
-            addresses = [(str(path), format or kind) for path, kind in opened.parts]
-        found += [Partition(address, request, kind, encoding, delimiter) for address, kind in addresses]
+            for path, _ in opened.parts:
+                found.setdefault(path.resolve(), str(path))
     if not found:
         raise ValueError("Expected paths of files to read documents from, got none.")
-    return found
+    return [Partition(address, request, format, encoding, delimiter) for address in found.values()]
 
 
 def _addresses(pattern: str) -> list[str]:

@@ -94,7 +94,10 @@ def _lines_of_objects(lines: Iterator[str], path: Path, request: Request) -> Ite
 
 @contextmanager
 def long_fields() -> Iterator[None]:
-    """Let the csv module read fields of any length; its limit is global, so one thread at a time."""
+    """Let the csv module read fields of any length; its limit is global, so one thread at a time.
+
+    Never hold it across a yield: nobody knows when a generator goes on, and all other readers would wait.
+    """
     with _field_limit_lock:
         before = csv.field_size_limit(_LARGEST_FIELD)
         try:
@@ -117,7 +120,8 @@ def table_rows(
     while True:
         place = f"line {reader.line_num + 1}"
         try:
-            values = next(reader)
+            with long_fields():
+                values = next(reader)
         except StopIteration:
             return
         except csv.Error as error:
@@ -160,7 +164,8 @@ def _head(stream: TextIO, request: Request, delimiter: str | None, usual: str, n
         names = {name.strip() for name in next(csv.reader([lines[-1]], delimiter=candidate))}
         return len(wanted & names), len(names)
 
-    found = max(dict.fromkeys((usual, *_DELIMITERS)), key=merit)
+    with long_fields():
+        found = max(dict.fromkeys((usual, *_DELIMITERS)), key=merit)
     if found != usual:
         note(f"{_DELIMITERS[found]} separate the columns ({argument('delimiter')} names another character)")
     return lines, found

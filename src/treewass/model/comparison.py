@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treewass.documents.arguments import check_integer
 from treewass.documents.histograms import EmptyDocumentWarning
 from treewass.documents.vector_sources import find_vectors
 from treewass.documents.word_vectors import AlignedVectors, UncoveredWordsWarning
@@ -29,7 +30,7 @@ def _linear_svm(_: Any) -> Any:
     from sklearn.pipeline import make_pipeline
     from sklearn.svm import LinearSVC
 
-    return make_pipeline(TfidfTransformer(sublinear_tf=True), LinearSVC())
+    return make_pipeline(TfidfTransformer(sublinear_tf=True), LinearSVC(random_state=0))
 
 
 COMPARABLE: dict[str, Method] = METHODS | {
@@ -37,7 +38,7 @@ COMPARABLE: dict[str, Method] = METHODS | {
         "linear SVM on TF-IDF",
         "linear model",
         "none",
-        "LinearSVC() on sublinear TF-IDF",
+        "LinearSVC(random_state=0) on sublinear TF-IDF",
         _linear_svm,
         ("labels",),
         "O(s) a class",
@@ -151,7 +152,7 @@ def compare_methods(
     [('linear-svm', (0.0, 0.0))]
     """
     documents, chosen = check_texts(texts), known_methods(methods, vectors is not None)
-    values = check_labels(labels, len(documents))
+    values, n_splits = check_labels(labels, len(documents)), check_integer("n_splits", n_splits, 1)
     measured: dict[str, list[tuple[float, float, float, float]]] = {name: [] for name in chosen}
     ratio = 0.0
     for number in range(n_splits):

@@ -12,7 +12,8 @@ from treewass.compute.threads import cached_property
 from treewass.documents.filters import parse_filter
 from treewass.documents.texts import Texts
 from treewass.model.kept_columns import KeptColumn
-from treewass.model.vectorizers import TextCounter, portable_parameters
+from treewass.model.sklearn_counter import portable_parameters
+from treewass.model.vectorizers import TextCounter
 from treewass.search.held_documents import AnyIndex
 from treewass.trees.metric import TreeMetric
 from treewass.votes.channels import ScoreChannel

@@ -8,7 +8,8 @@ from functools import cache
 from typing import Any
 
 from treewass.compute.extras import require
-from treewass.model.vectorizers import DEFAULT_PATTERN, SklearnCounter, TextCounter, WordCounter
+from treewass.model.sklearn_counter import SklearnCounter
+from treewass.model.vectorizers import DEFAULT_PATTERN, TextCounter, WordCounter
 
 __all__ = ["GuardedPattern", "guarded_counter"]
 

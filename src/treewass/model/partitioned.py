@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from treewass.compute.progress import show_progress
+from treewass.documents.corpus_files import Remarks, remark_sentences
 from treewass.documents.partitions import Partition
 from treewass.documents.samples import DocumentSample, Sampling, document_hash
 from treewass.documents.texts import Texts
@@ -107,6 +108,7 @@ def fit_partitions(
     *,
     settings: PartitionSettings | None = None,
     engine: Engine = one_after_another,
+    report: Callable[[str], None] | None = None,
 ) -> Contents:
     """Learn a model from files of documents, with the parameters of `model`.
 
@@ -122,6 +124,8 @@ def fit_partitions(
     settings : PartitionSettings, optional
     engine : callable, optional
         Does the work on each partition.
+    report : callable, optional
+        Takes each sentence on what was found out about the files, such as an encoding, once they are counted.
 
     Returns
     -------
@@ -129,7 +133,10 @@ def fit_partitions(
     """
     settings = settings or PartitionSettings()
     counter = _word_counter(model)
-    counts, sample, sizes = _count(partitions, counter, settings, engine)
+    counts, sample, sizes, remarks = _count(partitions, counter, settings, engine)
+    if report is not None:
+        for sentence in remark_sentences(remarks):
+            report(sentence)
     texts, labels, weights = _collect(partitions, sample, engine)
     learned = learned_contents(model, counter, counts, texts, labels, weights)
     del counts, texts
@@ -198,12 +205,13 @@ class _Counted(NamedTuple):
     counts: ClassCounts
     sample: DocumentSample
     n_documents: int
+    remarks: Remarks
 
 
 def _count(
     partitions: Sequence[Partition], counter: WordCounter, settings: PartitionSettings, engine: Engine
-) -> tuple[ClassCounts, DocumentSample, list[int]]:
-    """Count all partitions; return the sum, the sample and how many documents each holds."""
+) -> tuple[ClassCounts, DocumentSample, list[int], Remarks]:
+    """Count all partitions; return the sum, the sample, how many documents each holds, and remarks on the files."""
     sizes: list[int] = []
 
     def noted() -> Iterator[_Counted]:
@@ -215,17 +223,18 @@ def _count(
     total = _added_up(noted())
     if total.n_documents == 0:
         raise ValueError(f"Expected documents, but {partitions[0].address} and the other files hold none.")
-    return total.counts.most_frequent(settings.max_words), total.sample, sizes
+    return total.counts.most_frequent(settings.max_words), total.sample, sizes, total.remarks
 
 
 def _count_partition(partition: Partition, *, counter: WordCounter, sample_size: int) -> _Counted:
     """Count the words of one partition, and hash its documents."""
     counting, sampling, n_documents = ClassCounting(counter.tokens), Sampling(sample_size), 0
-    for document in partition.documents():
+    remarks: Remarks = {}
+    for document in partition.documents(remarks):
         counting.add(document.text, document.label)
         sampling.add(document.text, document.label)
         n_documents += 1
-    return _Counted(counting.counts(), sampling.sample(), n_documents)
+    return _Counted(counting.counts(), sampling.sample(), n_documents, remarks)
 
 
 def _added_up(found: Iterable[_Counted]) -> _Counted:
@@ -243,7 +252,12 @@ def _added_up(found: Iterable[_Counted]) -> _Counted:
 
 
 def _sum(first: _Counted, second: _Counted) -> _Counted:
-    return _Counted(first.counts + second.counts, first.sample + second.sample, first.n_documents + second.n_documents)
+    remarks = {
+        remark: [*first.remarks.get(remark, ()), *second.remarks.get(remark, ())]
+        for remark in (first.remarks | second.remarks)
+    }
+    n_documents = first.n_documents + second.n_documents
+    return _Counted(first.counts + second.counts, first.sample + second.sample, n_documents, remarks)
 
 
 class _Collected(NamedTuple):
@@ -304,9 +318,9 @@ class _Indexed(NamedTuple):
 def _index_tasks(partitions: Sequence[Partition], sizes: Sequence[int], shard_size: int) -> list[_IndexTask]:
     """Put small partitions that follow each other together, up to the size of a shard."""
     tasks: list[_IndexTask] = []
-    held, first_id = shard_size, 0
+    held = first_id = 0
     for partition, size in zip(partitions, sizes, strict=True):
-        if held + size > shard_size:
+        if not tasks or held + size > shard_size:
             tasks.append(_IndexTask(len(tasks), [], first_id))
             held = 0
         tasks[-1].partitions.append(partition)

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treewass.compute.extras import require
+from treewass.documents.arguments import argument
 from treewass.documents.partitions import Partition
 from treewass.model.contents import Contents
-from treewass.model.inference import class_probabilities, count_texts
+from treewass.model.inference import class_probabilities, count_texts, demand_labels
 from treewass.model.model_folder import data_name
 from treewass.model.partitioned import Engine, load_once, one_after_another
 from treewass.storage.folders import LEFT_OVER, replacing
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Scored", "predict_partitions"]
 
 _BLOCK = 1000
+_COLUMNS = ("label", "probability")  # of the files written
 
 
 class Scored(NamedTuple):
@@ -53,7 +55,8 @@ def predict_partitions(
     partitions : sequence of Partition
         With labels, wrong predictions are counted.
     out : str
-        The folder to write to, or an address that fsspec can write to. Files of the same names are replaced.
+        The folder to write to, or an address that fsspec can write to. Files of the same names are replaced; a folder
+        that holds further parts, of a longer run, is a ValueError, since they would be taken for labels of this one.
     engine : callable, optional
         Does the work on each partition.
 
@@ -62,9 +65,17 @@ def predict_partitions(
     Scored
     """
     require("pyarrow.parquet", purpose="Writing Parquet files", extra="dask")
+    key, name = partitions[0].request.key, data_name(model)
+    if key in _COLUMNS:
+        raise ValueError(
+            f"Expected {argument('key')} to be another column than {' and '.join(_COLUMNS)}, which the files of labels "
+            f"have themselves, got {key!r}. Rename the column in the data."
+        )
+    demand_labels(load_once(model, name))
+    _refuse_other_parts(out, len(partitions))
     if "://" not in out:
         Path(out).mkdir(parents=True, exist_ok=True)
-    shared = {"model": model, "name": data_name(model), "out": out}
+    shared = {"model": model, "name": name, "out": out}
     tasks = list(enumerate(partitions))
     total = Scored(0, 0, 0)
     for scored in engine(_predict_partition, tasks, "predicting labels", **shared):
@@ -72,6 +83,26 @@ def predict_partitions(
     if "://" not in out:
         _remove_left_over(Path(out))
     return total if partitions[0].request.label is not None else total._replace(n_wrong=None)
+
+
+def _part_name(number: int) -> str:
+    return f"part-{number:05d}.parquet"
+
+
+def _refuse_other_parts(out: str, n_parts: int) -> None:
+    """Refuse a folder with parts that will not be replaced."""
+    if "://" in out:
+        core: Any = require("fsspec.core", purpose=f"Writing to {out}", extra="dask")
+        system, folder = core.url_to_fs(out)
+        found = {path.rsplit("/", 1)[-1] for path in system.glob(f"{folder.rstrip('/')}/part-*.parquet")}
+    else:
+        found = {path.name for path in Path(out).glob("part-*.parquet")}
+    other = sorted(found - {_part_name(number) for number in range(n_parts)})
+    if other:
+        raise ValueError(
+            f"Expected a folder for {n_parts} file(s) of labels, but {out} holds {len(other)} more of another run, "
+            f"such as {other[0]}. Remove them, or name another folder."
+        )
 
 
 def _remove_left_over(folder: Path) -> None:
@@ -90,7 +121,7 @@ def _predict_partition(task: tuple[int, Partition], *, model: Path, name: str, o
     labels = arrow.string() if isinstance(held.classes[0], str) else arrow.int64()
     fields = [*([(key, arrow.string())] if key else []), ("label", labels), ("probability", arrow.float64())]
     schema, total = arrow.schema(fields), Scored(0, 0, 0)
-    with _writing(out, f"part-{number:05d}.parquet") as path, parquet.ParquetWriter(path, schema) as writer:
+    with _writing(out, _part_name(number)) as path, parquet.ParquetWriter(path, schema) as writer:
         while block := list(islice(documents, _BLOCK)):
             columns, scored = _predicted(held, block)
             writer.write_table(arrow.table(([document.key for document in block], *columns)[0 if key else 1 :], schema))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from treewass.votes.channels import TermRows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
@@ -52,6 +53,13 @@ class WordSequences:
             words.extend(text)
             bounds.append(len(words))
         return cls(np.frombuffer(words, dtype=np.int32), np.frombuffer(bounds, dtype=np.int64))
+
+    @classmethod
+    def of_texts(
+        cls, texts: Iterable[str], words_of: Callable[[str], list[str]], columns: Mapping[str, int]
+    ) -> WordSequences:
+        """Find the words of each text in `columns`."""
+        return cls.of(map(columns.get, words := words_of(text), repeat(-1, len(words))) for text in texts)
 
     def counts(self, n_words: int) -> csr_array:
         """Count words: shape (n_texts, n_words), int64."""

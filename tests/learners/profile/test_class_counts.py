@@ -165,3 +165,36 @@ def test_words_and_metric_of_real_texts_are_the_same_for_any_division_and_order(
         total = sum(counts[1:], counts[0])
         assert total.words == counter.words
         same_metric(ProfileTreeWasserstein.from_counts(total).metric_, fitted.metric_)
+
+
+@pytest.mark.parametrize(("labels", "classes"), [(["x", "y"], ("x", "y")), ([7, 3], (3, 7))])
+def test_labels_of_numpy_are_counted_as_those_of_python(labels, classes):
+    counts = ClassCounts.from_texts(["a b", "c"], np.array(labels), str.split)
+    assert counts.classes == classes
+    assert {type(label) for label in counts.classes} == {type(classes[0])}
+    assert_equal(counts, ClassCounts.from_texts(["a b", "c"], labels, str.split))
+
+
+def test_words_and_classes_out_of_order_or_twice_are_refused():
+    columns = ClassCounts.from_texts(["a b", "a"], ["x", "y"], str.split).columns
+    for words, classes, message in (
+        (("b", "a"), ("x", "y"), "words sorted, each once, got 'b' before 'a'"),
+        (("a", "a"), ("x", "y"), "words sorted, each once, got 'a' before 'a'"),
+        (("a", "b"), ("y", "x"), "classes sorted, each once, got 'y' before 'x'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            ClassCounts(words, classes, columns)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_documents_counted_in_parts_with_weights_are_a_sample_of_themselves(seed):
+    random = np.random.default_rng(seed)
+    X, y, weights = random.integers(0, 2, (40, 6)), random.integers(0, 2, 40), random.random(40)
+    X[:, 0] = 1
+    parts = [ClassCounts.from_matrix(X[n::4], y[n::4], list("abcdef"), sample_weight=weights[n::4]) for n in range(4)]
+    learner = ProfileTreeWasserstein.from_counts(sum(parts[1:], parts[0]), (X, y, weights))
+    assert np.isfinite(learner.metric_.masses).all()
+    fitted = ProfileTreeWasserstein().fit(X, y, sample_weight=weights)
+    assert np.allclose(learner.metric_.masses, fitted.metric_.masses, rtol=1e-3)
+    with pytest.raises(ValueError, match="more often than they were counted"):
+        ProfileTreeWasserstein.from_counts(sum(parts[1:], parts[0]), (X, y, weights * (1 + 1e-6)))

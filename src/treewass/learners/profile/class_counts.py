@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -128,6 +129,10 @@ class ClassCounts:
             raise ValueError(
                 f"Expected counts of {len(self.words)} words in {len(self.classes)} classes, got shape {shape}."
             )
+        for what, names in (("words", self.words), ("classes", self.classes)):
+            wrong = next(((first, second) for first, second in pairwise(names) if not first < second), None)
+            if wrong is not None:
+                raise ValueError(f"Expected {what} sorted, each once, got {wrong[0]!r} before {wrong[1]!r}.")
 
     def __repr__(self) -> str:
         return f"ClassCounts({self.n_documents:g} documents, {len(self.words)} words, {len(self.classes)} classes)"
@@ -235,9 +240,9 @@ class ClassCounting:
         shape = len(self._words), len(self._classes)
         bounds = np.searchsorted(keys, np.arange(shape[0] + 1) << _SHIFT)
         by_word = csr_array((found, (keys & (2**_SHIFT - 1)).astype(np.int32), bounds), shape=shape)
-        return _sorted(
-            list(self._words), list(self._classes), ColumnCounts(by_word, np.array(self._n_documents, dtype=np.float64))
-        )
+        classes = [label.item() if isinstance(label, np.generic) else label for label in self._classes]
+        by_class = np.array(self._n_documents, dtype=np.float64)
+        return _sorted(list(self._words), classes, ColumnCounts(by_word, by_class))
 
 
 def _sorted(words: list[str], classes: list[Any], columns: ColumnCounts) -> ClassCounts:
