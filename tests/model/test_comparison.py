@@ -63,7 +63,6 @@ def test_splits_are_one_or_more(n_splits):
 
 def test_the_linear_svm_is_the_same_again():
     random = np.random.default_rng(1)
-    texts = [" ".join(random.choice([f"w{n}" for n in range(300)], 15)) for _ in range(80)]
-    labels = random.choice(["a", "b", "c"], 80)
-    errors = {compare_methods(texts, labels, ["linear-svm"], n_splits=3)[0].errors for _ in range(4)}
-    assert len(errors) == 1
+    X, y = random.integers(0, 3, (40, 100)), random.integers(0, 3, 40)
+    first, second = (COMPARABLE["linear-svm"].make(None).fit(X, y)[-1].coef_ for _ in range(2))
+    assert np.array_equal(first, second)
