@@ -173,7 +173,7 @@ class TestRoundTrip:
         path = write(tmp_path / f"any{ENDINGS[format]}", encode(format, texts, labels))
         corpus = read_corpus(path, min_classes=1)
         assert corpus.texts == texts
-        assert corpus.labels == labels
+        assert corpus.labels == tuple(label.strip() for label in labels)
 
     @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
     @given(texts=st.lists(any_text, min_size=1, max_size=8), delimiter=st.sampled_from([",", "\t"]))

@@ -130,3 +130,12 @@ def test_several_files_and_patterns_are_one_corpus(tmp_path):
         read_corpus([files[0], tmp_path])
     with pytest.raises(TypeError, match="got int among them"):
         read_corpus([files[0], 3])
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("t.csv", 'text,label\na cat," cat "\na cat,cat\n'), ("t.tsv", "text\tlabel\na cat\t cat \na cat\tcat\n")],
+)
+def test_spaces_around_a_label_are_no_class_of_their_own(tmp_path, name, content):
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    assert set(read_corpus(tmp_path / name, min_classes=1).labels) == {"cat"}

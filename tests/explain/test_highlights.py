@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from tests.explain.cases import WORDS, random_case
 from treewass.explain import Explanation, Move, explain_pair
-from treewass.explain.highlights import Piece, near_words, pair_weights, weighted_pieces
+from treewass.explain.highlights import Piece, best_passage, near_words, pair_weights, weighted_pieces
 
 TEXT = "a cat, a dog"
 SPANS = [(0, 1, "a"), (2, 5, "cat"), (7, 8, "a"), (9, 12, "dog")]
@@ -54,3 +54,12 @@ def test_mass_that_stays_counts_in_full(n_components):
     shared = explain_pair(metric, documents[:1], documents[1:2], WORDS).shared
     assert all(other[move.source] >= n_components * move.mass - 1e-12 for move in shared)
     assert sum(other.values()) < n_components
+
+
+def test_a_passage_begins_with_a_whole_word():
+    text = "conchemco inc ckc sets quarterly dividend " + "and more words " * 10
+    for length in (60, 68, 70):
+        assert best_passage(text, [(18, 22, "sets")], {"sets": 1.0}, length).startswith("conchemco inc")
+    dense = "語" * 100
+    assert "語" in best_passage(dense, [(80, 82, "語語")], {"語語": 1.0}, 20)
+    assert best_passage(dense, [(80, 82, "語語")], {"語語": 1.0}, 20).startswith("… ")

@@ -100,14 +100,14 @@ def remove_command(
         ids = list(dict.fromkeys(live.current().id_of(**found) for found in named if found is not None))
         live.remove(ids)
         live.fold()
-    typer.echo(f"{len(ids)} documents removed from {model}.")
+    typer.echo(f"{len(ids)} {'document' if len(ids) == 1 else 'documents'} removed from {model}.")
 
 
 def update_command(
     model: ModelFolder,
     data: DataFiles,
     text: TextColumn = "text",
-    label: _Label = "label",
+    label: Annotated[str | None, typer.Option("--label", help="Column of the labels.")] = "label",
     key: IdColumn = None,
     title: TitleColumn = None,
     columns: KeptColumns = None,

@@ -180,7 +180,7 @@ def _read(data: Any, *, label: str | None, **more: Any) -> Corpus:
     try:
         return read_data(data, label=label, **more)
     except ValueError as error:
-        if label is None or repr(label) not in str(error):
+        if label is None or f"no column {label!r}" not in str(error):
             raise
         raise ValueError(f"{error} If the texts have no labels, learn without: --no-labels.") from error
 

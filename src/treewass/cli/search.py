@@ -62,6 +62,8 @@ def search_command(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EmptyDocumentWarning)  # it was said, with suggestions
         hits = loaded.search(query, k, where=_conditions(loaded.contents_, label, where))
+    if not hits and (label or where):
+        typer.echo("No document that passes the filter holds one of these words.", err=True)
     if hits and hits[0].distance is not None:
         typer.echo("The text is compared as a whole, by distance: it is long, or the model weighs words.", err=True)
     _show(loaded.contents_, hits, as_json)
@@ -131,9 +133,9 @@ def _show(held: Contents, hits: list[Hit], as_json: bool) -> None:
     rows = [
         (
             f"{hit.score if hit.score is not None else hit.distance:.4f}",
-            hit.id,
+            f"key:{hit.key}" if hit.key else hit.id,
             "" if hit.label is None else hit.label,
-            excerpt(hit.title or hit.key),
+            excerpt(hit.title),
             passage_of(held, hit, _PASSAGE),
         )
         for hit in hits

@@ -99,9 +99,10 @@ def _label(value: object) -> str:
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise ValueError(f"the label is {_kind(value)}; expected a string or an integer")
-    if not str(value).strip():
+    label = str(value).strip()  # " sports " and "sports" are one class
+    if not label:
         raise ValueError("the label is empty")
-    return str(value)
+    return label
 
 
 def _part(fields: Mapping[str, object], column: str | None) -> str | None:

@@ -186,7 +186,7 @@ def labelled_line_rows(stream: TextIO, path: Path, request: Request) -> Iterator
         elif not label.strip():
             yield BadRow(place, "the label is empty")
         else:
-            yield Document(place, text, label)
+            yield Document(place, text, label.strip())
 
 
 def folder_rows(folder: Path, read: Callable[[Path], str], *, labelled: bool) -> Iterator[Document | BadRow]:

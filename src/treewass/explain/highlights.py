@@ -78,7 +78,9 @@ def best_passage(text: str, spans: Sequence[tuple[int, int, str]], weights: Mapp
         if held > most:
             best, most = places[first][0], held
     lead = length // 4
-    begin = 0 if best <= lead else text.rfind(" ", 0, best - lead + 1) + 1 or best - lead
+    begin = 0 if best <= lead else text.rfind(" ", 0, best - lead + 1) + 1
+    if not begin and best > length // 2:  # no space before: a script without them
+        begin = best - lead
     end = begin + length
     passage = text[begin:end]
     if end < len(text):

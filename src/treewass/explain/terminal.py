@@ -74,7 +74,8 @@ def prediction_view(prediction: PredictionExplanation, text: str, spans: _Spans)
         table = _table(title, ("distance", "id", "label", "document"))
         for neighbor in prediction.neighbors[:_MOST_WORDS]:
             name = excerpt(neighbor.title or neighbor.text)
-            fields = (f"{neighbor.distance:.4f}", str(neighbor.id), str(neighbor.label), name)
+            named = f"key:{neighbor.key}" if neighbor.key else str(neighbor.id)
+            fields = (f"{neighbor.distance:.4f}", named, str(neighbor.label), name)
             table.add_row(
                 *(Text(visible(field)) for field in fields),
                 style="green" if neighbor.label == prediction.label else "red",
