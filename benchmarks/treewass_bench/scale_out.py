@@ -137,7 +137,7 @@ def _fit_with_dask(folder: Path, target: Path) -> tuple[None, Any]:
     from treewass.distributed.files import dask_engine
 
     distributed: Any = require("distributed", purpose=_PURPOSE, extra="dask")
-    cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit=0)
+    cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit=0)
     with cluster, distributed.Client(cluster) as client, TemporaryDirectory(dir=folder) as place:
         fit(str(folder / "train" / "*.parquet"), client=client, folder=place).save(target)
         scored = _score(folder, target, dask_engine(client))
@@ -165,7 +165,7 @@ def ask_shards(folder: str, name: str, n_queries: int) -> dict[str, dict[str, Va
     partition = find_partitions(str(Path(folder, "score", "0.parquet")))[0]
     queries = held.count([document.text for document in islice(partition.documents(), n_queries)])
     distributed: Any = require("distributed", purpose=_PURPOSE, extra="dask")
-    cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
+    cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0")
     with cluster, distributed.Client(cluster, direct_to_workers=True) as client:
         remote = open_shards(Path(folder, name), client=client)
         contenders: dict[str, Callable[..., Any]] = {"this process": held.index.search, "Dask actors": remote.search}

@@ -511,7 +511,7 @@ def test_reference_of_the_interface_works_offline(open_page):
     page = open_page("docs")
     page.locator(".operation").first.wait_for()
     names = page.locator(".operation > summary").all_inner_texts()
-    assert len(names) == 11
+    assert len(names) == 12
     page.locator("summary", has_text="/api/search").click()
     page.get_by_text('"texts":["a text"]').first.wait_for()
     assert page.locator("#SearchRequest").is_visible()

@@ -74,7 +74,7 @@ def _engine(workers: int | None, scheduler: str | None) -> Iterator[Engine]:
             yield dask_engine(client)
         return
     with (
-        distributed.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0") as cluster,
         distributed.Client(cluster) as client,
     ):
         yield dask_engine(client)
