@@ -192,20 +192,47 @@ def test_fit_keeps_names_and_columns(tmp_path):
         for word, label, year in zip(["cat", "kitten", "dog", "puppy"] * 3, "ccdd" * 3, range(12), strict=True)
     ]
     rows = [row.replace("-1", f"-{number}") for number, row in enumerate(rows)]
-    (tmp_path / "pets.csv").write_text("\n".join(["text,label,name,year,code", *rows, "a bird,c,,,"]), encoding="utf-8")
+    (tmp_path / "pets.csv").write_text(
+        "\n".join(["text,label,name,year,code", *rows, "a bird,c,bird,,"]), encoding="utf-8"
+    )
     invoke("fit", tmp_path / "pets.csv", "-o", tmp_path / "m", "--id", "name", "--keep", "year", "--keep", "code")
     model = DocumentModel.load(tmp_path / "m")
     assert model.document(key="dog-2").columns == {"year": 2, "code": "02"}
     assert invoke("explain", tmp_path / "m", "key:dog-2", "--json") == invoke(
         "explain", tmp_path / "m", "id:2", "--json"
     )
-    assert (model.document(12).key, model.document(12).columns) == (None, {"year": None, "code": None})
+    assert (model.document(12).key, model.document(12).columns) == ("bird", {"year": None, "code": None})
     found = invoke("search", tmp_path / "m", "cat", "--where", "year>3", "--json").splitlines()
     assert {json.loads(line)["key"] for line in found} == {"cat-4", "cat-8"}
     with pytest.raises(ValueError, match="no column 'size'"):
         invoke("fit", tmp_path / "pets.csv", "-o", tmp_path / "m", "--keep", "size")
     with pytest.raises(ValueError, match="expected a table or JSON lines to read further columns from"):
         invoke("fit", tmp_path, "-o", tmp_path / "n", "--keep", "size")
+
+
+def test_ids_that_are_empty_or_come_again_are_bad_rows(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pets = write(tmp_path / "pets.csv", "nr,text,label\nA1,a cat,x\nA2,a dog,y\nA1,a gnu,x\n ,a bird,y\nA1,a bee,x\n")
+    with pytest.raises(ValueError, match="3 of 5 rows cannot be read") as refused:
+        invoke("fit", pets, "-o", "m", "--id", "nr", "--test-size", 0)
+    for line in (
+        "line 4: 'nr' is 'A1', as in line 2; expected a name of its own for each document",
+        "line 5: 'nr' is empty;",
+        "line 6: 'nr' is 'A1', as in line 2;",
+        "leave them out with --skip-bad.",
+    ):
+        assert line in str(refused.value)
+    result = runner.invoke(cli.app, ["fit", "pets.csv", "-o", "m", "--id", "nr", "--test-size", "0", "--skip-bad"])
+    assert "3 bad rows are left out; bad-rows.csv lists them" in result.stderr
+    assert [line.split(",")[0] for line in Path("bad-rows.csv").read_text("utf-8").splitlines()[1:]] == [
+        "line 4",
+        "line 5",
+        "line 6",
+    ]
+    held = DocumentModel.load("m").contents_.documents
+    assert (list(held.keys), list(held.texts)) == (["A1", "A2"], ["a cat", "a dog"])
+    rows = invoke("predict", "m", pets, "--id", "nr", "--json").splitlines()  # where they do no harm
+    assert [json.loads(row)["id"] for row in rows] == ["A1", "A2", "A1", " ", "A1"]
 
 
 def test_predict_reads_files_and_standard_input(model, data, tmp_path):

@@ -90,7 +90,7 @@ def test_the_input_is_left_alone():
         ([["a", "b"]], TypeError, "CountVectorizer"),
         ([[1j, 2]], TypeError, "real numbers"),
         ([[1e308, 1e308]], ValueError, "rows 0 overflow"),
-        (np.full((9, 2), -1), ValueError, r"9 row\(s\), first 0, 1, 2, 3, 4, …"),
+        (np.full((9, 2), -1), ValueError, r"9 row\(s\), first 0, 1, 2, 3, 4 and 4 more"),
     ],
 )
 def test_bad_counts_are_refused(X, error, message):
@@ -104,7 +104,7 @@ def test_wrong_width_is_refused():
 
 
 def test_empty_rows_are_counted_in_the_warning():
-    with pytest.warns(EmptyDocumentWarning, match=r"7 document\(s\) .*rows 0, 1, 2, 3, 4, …\): they rest"):
+    with pytest.warns(EmptyDocumentWarning, match=r"7 document\(s\) .*rows 0, 1, 2, 3, 4 and 2 more\): they rest"):
         warn_about_empty_rows(np.arange(7), "they rest")
 
 

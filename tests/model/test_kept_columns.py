@@ -79,9 +79,9 @@ def test_documents_have_keys_and_columns(model, tmp_path):
         assert [hit.id for hit in one.similar(key="k3", k=17)] == [hit.id for hit in one.similar(TEXTS[3], 18)][1:]
     with pytest.raises(ValueError, match=r"the key 'k99'"):
         model.document(key="k99")
-    with pytest.raises(ValueError, match=r"holds documents of \['k3'\]"):
+    with pytest.raises(ValueError, match=r"holds documents of 'k3'\."):
         model.add(["a cat"], ["cat"], keys=["k3"])
-    with pytest.raises(ValueError, match=r"\['x'\] come more than once"):
+    with pytest.raises(ValueError, match=r"'x' come more than once"):
         model.add(["a cat", "a dog"], keys=["x", "x"])
     with pytest.raises(ValueError, match="either the id or the key"):
         model.document()

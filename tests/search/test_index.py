@@ -196,7 +196,7 @@ def test_documents_without_known_words_are_held_but_never_found():
     assert len(index) == 4
     assert index.search([[1, 0, 5]], 10)[1].tolist() == [[0, 2]]
     assert index.distances([[1, 0, 0]])[1].tolist() == [0, 2]
-    with pytest.raises(ValueError, match=r"those of ids \[3\] have none"):
+    with pytest.raises(ValueError, match=r"those of ids 3 have none"):
         index.distances([[1, 0, 0]], ids=[0, 3])
     index.remove([1, 3])
     assert index.ids.tolist() == [0, 2]
@@ -303,9 +303,9 @@ def test_wrong_arguments_are_refused():
     for radius in (-1.0, np.nan):
         with pytest.raises(ValueError, match="radius of at least 0"):
             index.within([[1, 0]], radius)
-    with pytest.raises(ValueError, match=r"new ids, but \[7\] are in the index"):
+    with pytest.raises(ValueError, match=r"new ids, but 7 are in the index"):
         index.add([[1, 1]], ids=[7])
-    with pytest.raises(ValueError, match=r"unique ids, got \[4\]"):
+    with pytest.raises(ValueError, match=r"unique ids, got 4 more"):
         index.add([[1, 1], [1, 0]], ids=[4, 4])
     with pytest.raises(ValueError, match=r"one id per document \(1\), got 2"):
         index.add([[1, 1]], ids=[1, 2])

@@ -216,7 +216,7 @@ def test_documents_have_keys_and_columns_and_need_no_label(writer):
         (15, None, "z1", {"year": 2020, "town": "Ghent"})
     ]
     assert post(writer, "similar", key="z1", k=1)["results"][0]["hits"]
-    assert "holds documents of ['z1']" in post(writer, "documents", 422, documents=new[:1])["detail"]
+    assert "holds documents of 'z1'" in post(writer, "documents", 422, documents=new[:1])["detail"]
     wrong = {"text": "a gnu", "columns": {"year": "soon"}}
     assert "Expected values such as 2020" in post(writer, "documents", 422, documents=[wrong])["detail"]
     assert post(writer, "documents", 201, documents=[{"text": "a gnu"}])["ids"] == [17]

@@ -135,7 +135,7 @@ def predict_in_parts(
     if output is None or Path(output).suffix.lower() in (".csv", ".jsonl"):
         raise typer.BadParameter("expected a folder for files of labels, such as out/.", param_hint="-o")
     _refuse_given(unused)
-    partitions = find_partitions(data, **reading)
+    partitions = find_partitions(data, unique_keys=False, **reading)
     with _engine(workers, scheduler) as engine:
         out = output if "://" in output else str(Path(output).expanduser().absolute())
         scored = predict_partitions(Path(model).expanduser().absolute(), partitions, out, engine=engine)

@@ -118,6 +118,7 @@ def predict_command(
         skip_bad=skip_bad,
         bad_rows=bad_rows,
         min_classes=1,
+        unique_keys=False,
     )
     held = load_model(model).contents_
     best: list[int] = []

@@ -215,7 +215,8 @@ def predict(
     Scored
         How many documents there were, without a known word, and labelled wrongly.
     """
-    partitions = find_partitions(source, text=text, label=label, key=key, **{"part": None, **reading})
+    columns = {"text": text, "label": label, "key": key, "part": None, **reading}
+    partitions = find_partitions(source, unique_keys=False, **columns)
     place = os.fspath(out) if "://" in os.fspath(out) else str(Path(out).resolve())
     folder = Path(model).resolve()
     data_name(folder)  # a folder that holds no model is an error here, not on a worker

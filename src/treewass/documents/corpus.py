@@ -10,7 +10,7 @@ from typing import Any
 
 from treewass.documents.arguments import argument, has_argument
 from treewass.documents.corpus_files import CorpusSource, open_source
-from treewass.documents.corpus_rows import BadRow, Document, Request, Value
+from treewass.documents.corpus_rows import BadRow, Document, Request, Value, without_repeats
 
 __all__ = ["BadRow", "Corpus", "read_corpus"]
 
@@ -104,6 +104,7 @@ def read_corpus(
     delimiter: str | None = None,
     skip_bad: bool = False,
     min_classes: int = 2,
+    unique_keys: bool = True,
 ) -> Corpus:
     r"""Read labelled texts from files, a folder, a frame or a dataset.
 
@@ -131,7 +132,7 @@ def read_corpus(
     part : str or None, default="split"
         The column that says ``"train"`` or ``"test"``, used where there is one. None or ``""`` ignores it.
     key : str or None, default=None
-        The column that holds your own name of each document.
+        The column that holds your own name of each document. A row without one, or with that of a row before, is bad.
     title : str or None, default=None
         The column that holds a short name to show.
     columns : sequence of str, optional
@@ -146,6 +147,8 @@ def read_corpus(
         Leave out rows that cannot be read, and list them as `bad_rows` of the corpus, instead of an error.
     min_classes : int, default=2
         The fewest distinct labels to accept.
+    unique_keys : bool, default=True
+        False accepts rows without a key, and keys that come again.
 
     Returns
     -------
@@ -178,14 +181,14 @@ def read_corpus(
     if not isinstance(text, str):
         raise TypeError(f"Expected text to name a column, got {type(text).__name__}.")
     found = open_source(source, format=format, encoding=encoding, delimiter=delimiter)
-    request = Request(text, label, part or None, key, title, tuple(columns))
+    request = Request(text, label, part or None, key, title, tuple(columns), unique_keys)
     plain = [kind for _, kind in found.parts if kind in ("lines", "folder")]
     if plain and (key is not None or title is not None or columns):
         raise ValueError(
             f"{found}: expected a table or JSON lines to read further columns from, but this is {plain[0]!r}."
         )
     collected = _Collected(request, str(found), skip_bad)
-    collected.extend(found.rows(request))
+    collected.extend(without_repeats(found.rows(request), request))
     collected.check_rows()
     corpus = collected.to_corpus(found)
     if label is not None:

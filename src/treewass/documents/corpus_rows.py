@@ -6,7 +6,7 @@ import datetime
 import difflib
 import math
 import reprlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from decimal import Decimal
 from itertools import islice
 from typing import NamedTuple
@@ -15,7 +15,17 @@ import numpy as np
 
 from treewass.documents.arguments import argument, has_argument
 
-__all__ = ["BadRow", "Document", "Request", "Value", "check_names", "header_hint", "list_names", "to_document"]
+__all__ = [
+    "BadRow",
+    "Document",
+    "Request",
+    "Value",
+    "check_names",
+    "header_hint",
+    "list_names",
+    "to_document",
+    "without_repeats",
+]
 
 Value = str | int | float | None
 _MOST_NAMES = 20
@@ -32,6 +42,7 @@ class Request(NamedTuple):
     key: str | None = None
     title: str | None = None
     columns: tuple[str, ...] = ()
+    unique_keys: bool = True  # rows whose key is empty, or was there before, are bad
 
     @property
     def wanted(self) -> list[tuple[str, str]]:
@@ -88,7 +99,7 @@ def to_document(place: str, fields: Mapping[str, object], request: Request) -> D
             None if request.label is None else _label(fields[request.label]),
             _part(fields, request.part),
             None if request.title is None else _name(fields[request.title]) or "",
-            None if request.key is None else _name(fields[request.key]),
+            None if request.key is None else _key(fields[request.key], request),
             tuple(_kept(fields[column], column) for column in request.columns),
         )
     except ValueError as error:
@@ -119,6 +130,37 @@ def _name(value: object) -> str | None:
     """Read a key or a title: text, or a number as it is written."""
     value = _plain(value)
     return None if value is None or value == "" else str(value)
+
+
+def _key(value: object, request: Request) -> str | None:
+    key = _name(value)
+    if request.unique_keys and (key is None or not key.strip()):
+        raise ValueError(f"{request.key!r} is empty; expected a name of its own for each document")
+    return key
+
+
+def without_repeats(rows: Iterable[Document | BadRow], request: Request) -> Iterator[Document | BadRow]:
+    """Go through rows; a document whose key an earlier one has is a bad row, if keys are to be unique.
+
+    Examples
+    --------
+    >>> rows = [Document("line 2", "a cat", key="k1"), Document("line 3", "a dog", key="k1")]
+    >>> list(without_repeats(rows, Request(key="ticket")))[1]
+    BadRow(place='line 3', reason="'ticket' is 'k1', as in line 2; expected a name of its own for each document")
+    """
+    if request.key is None or not request.unique_keys:
+        yield from rows
+        return
+    places: dict[str | None, str] = {}
+    for row in rows:
+        if not isinstance(row, Document):
+            yield row
+        elif (first := places.get(row.key)) is not None:
+            reason = f"{request.key!r} is {row.key!r}, as in {first}; expected a name of its own for each document"
+            yield BadRow(row.place, reason)
+        else:
+            places[row.key] = row.place
+            yield row
 
 
 def _kept(value: object, column: str) -> Value:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -142,7 +143,7 @@ def empty_rows(counts: csr_array) -> NDArray[np.intp]:
 def warn_about_empty_rows(rows: NDArray[np.intp], consequence: str, places: Sequence[str] | None = None) -> None:
     """Warn that some documents hold no known word, and say what becomes of them; `places` name all documents."""
     if rows.size:
-        named = f"rows {first_few(rows)}" if places is None else first_few(np.array([places[row] for row in rows]))
+        named = f"rows {first_few(rows)}" if places is None else first_few([places[row] for row in rows])
         warnings.warn(
             f"{rows.size} document(s) hold no known word ({named}): {consequence}",
             EmptyDocumentWarning,
@@ -150,9 +151,16 @@ def warn_about_empty_rows(rows: NDArray[np.intp], consequence: str, places: Sequ
         )
 
 
-def first_few(rows: NDArray[Any], most: int = 5) -> str:
-    """List the first few row numbers for a message, such as ``"0, 1, 2, 3, 4, …"``."""
-    return ", ".join(str(row) for row in rows[:most].tolist()) + (", …" if len(rows) > most else "")
+def first_few(values: Collection[Any], most: int = 5) -> str:
+    """List the first few values, such as row numbers, for a message, and count the others.
+
+    Examples
+    --------
+    >>> first_few(range(42)), first_few([2, 4])
+    ('0, 1, 2, 3, 4 and 37 more', '2, 4')
+    """
+    shown = ", ".join(str(value) for value in islice(values, most))
+    return f"{shown} and {len(values) - most} more" if len(values) > most else shown
 
 
 def _as_csr(X: Any) -> csr_array:

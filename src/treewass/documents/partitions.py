@@ -12,7 +12,7 @@ from typing import Any
 
 from treewass.compute.extras import require
 from treewass.documents.corpus_files import Remarks, open_source
-from treewass.documents.corpus_rows import BadRow, Document, Request
+from treewass.documents.corpus_rows import BadRow, Document, Request, without_repeats
 
 __all__ = ["Partition", "find_partitions"]
 
@@ -47,7 +47,7 @@ class Partition:
         with _local(self.address) as path:
             source = open_source(path, format=self.format, encoding=self.encoding, delimiter=self.delimiter)
             bad: list[BadRow] = []
-            for row in source.rows(self.request):
+            for row in without_repeats(source.rows(self.request), self.request):
                 if isinstance(row, BadRow):
                     bad.append(row)
                     if len(bad) == _MOST_EXAMPLES:
@@ -75,6 +75,7 @@ def find_partitions(
     format: str | None = None,
     encoding: str | None = None,
     delimiter: str | None = None,
+    unique_keys: bool = True,
 ) -> list[Partition]:
     """Find the files of a source; each is a partition.
 
@@ -83,8 +84,8 @@ def find_partitions(
     source : str, path-like, or sequence of these
         Files, or patterns such as ``data/*.parquet``. An address such as ``s3://bucket/data/*.parquet`` is asked of
         fsspec, which needs the package of that store, such as s3fs.
-    text, label, part, key, format, encoding, delimiter
-        As in `read_corpus`. Documents whose part is ``"test"`` are left out.
+    text, label, part, key, format, encoding, delimiter, unique_keys
+        As in `read_corpus`; keys are compared within a file. Documents whose part is ``"test"`` are left out.
 
     Returns
     -------
@@ -98,7 +99,7 @@ def find_partitions(
         ...
     FileNotFoundError: There is no file that no-such-folder/*.csv matches; check the pattern.
     """
-    request = Request(text, label, part, key)
+    request = Request(text, label, part, key, unique_keys=unique_keys)
     given = [source] if isinstance(source, str | os.PathLike) else list(source)
     found: dict[Any, str] = {}  # addresses, by what is the same for two names of one file
     for one in given:

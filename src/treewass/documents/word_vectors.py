@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from itertools import compress, islice
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,7 +40,6 @@ __all__ = [
     "svd_vectors",
 ]
 
-_MOST_EXAMPLES = 5
 _LARGEST = 1e150  # length of a vector
 _PASSES = 7
 _LEAST_LENGTH = 1e-6  # as a share of the longest: what is shorter is rounding, and has no direction
@@ -385,8 +384,7 @@ def none_covered(vocabulary: Sequence[str], words: Sequence[str]) -> str:
 
 def first_words(words: Sequence[Any]) -> str:
     """List the first few words for a message."""
-    listed = ", ".join(repr(word) for word in islice(words, _MOST_EXAMPLES)) or "none"
-    return f"{listed}, …" if len(words) > _MOST_EXAMPLES else listed
+    return first_few([repr(word) for word in words]) or "none"
 
 
 def as_words(words: Iterable[str]) -> tuple[str, ...]:

@@ -184,7 +184,8 @@ def with_documents(held: Contents, new: NewTexts) -> tuple[Contents, NDArray[np.
 def _refuse_known_keys(held: Contents, new: NewTexts) -> None:
     known = sorted(held.documents.key_ids.keys() & set(new.keys or ()))
     if known:
-        raise ValueError(f"Expected new keys, but the model holds documents of {known[:5]}. Remove those first.")
+        listed = first_few([repr(key) for key in known])
+        raise ValueError(f"Expected new keys, but the model holds documents of {listed}. Remove those first.")
 
 
 def without_documents(held: Contents, ids: NDArray[np.int64]) -> Contents:

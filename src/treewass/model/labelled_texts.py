@@ -94,7 +94,9 @@ def _keys(keys: Sequence[str | None], count: int) -> list[str]:
         raise ValueError(f"Expected one key per text ({count}), got {len(checked)}.")
     again = [key for key, times in Counter(checked).items() if key and times > 1]
     if again:
-        raise ValueError(f"Expected keys that differ from each other, but {again[:5]} come more than once.")
+        raise ValueError(
+            f"Expected keys that differ from each other, but {first_few(list(map(repr, again)))} come more than once."
+        )
     return checked
 
 
@@ -219,7 +221,8 @@ def class_numbers(labels: Sequence[Any], classes: Sequence[Any]) -> NDArray[np.i
     numbers = {label: number for number, label in enumerate(classes)}
     new = sorted(set(given) - numbers.keys())
     if new:
+        listed = first_few([repr(label) for label in new])
         raise ValueError(
-            f"Expected labels that the model has learned, got {new[:5]}. Use update, which learns new ones."
+            f"Expected labels that the model has learned, got {listed}. Use update, which learns new ones."
         )
     return np.array([-1 if label is None else numbers[label] for label in labels], dtype=np.int32)

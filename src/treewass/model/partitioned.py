@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,6 +21,7 @@ import numpy as np
 
 from treewass.compute.progress import show_progress
 from treewass.documents.corpus_files import Remarks, remark_sentences
+from treewass.documents.histograms import first_few
 from treewass.documents.partitions import Partition
 from treewass.documents.samples import DocumentSample, Sampling, document_hash
 from treewass.documents.texts import Texts
@@ -392,8 +394,9 @@ def _documents(indexed: Sequence[_Indexed], folder: Path, n_documents: int) -> D
     documents = Documents(np.arange(n_documents), np.concatenate([found.codes for found in indexed]), texts, None, keys)
     n_keys = 0 if keys is None else int((np.diff(keys.bounds) > 0).sum())
     if keys is not None and len(documents.key_ids) != n_keys:
+        again = [key for key, times in Counter(keys).items() if key and times > 1]
         raise ValueError(
-            f"Expected keys that differ from each other, but {n_keys - len(documents.key_ids)} come again. Name "
-            "another column, or none."
+            "Expected keys that differ from each other, but some files have the same: "
+            f"{first_few(list(map(repr, again)))}. Name another column, or none."
         )
     return documents

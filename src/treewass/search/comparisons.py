@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary, ref
 import numpy as np
 
 from treewass.compute.threads import run_in_blocks
+from treewass.documents.histograms import first_few
 from treewass.search.scratch import BATCH, Scratch, make_plan
 from treewass.search.segments import Segment
 from treewass.search.snapshot import Snapshot
@@ -145,7 +146,7 @@ class Comparer:
             if (segment.norms[positions] == ABSENT).any():
                 empty = segment.ids[positions[segment.norms[positions] == ABSENT]]
                 raise ValueError(
-                    f"Expected documents with a known word, but those of ids {empty[:5].tolist()} have none."
+                    f"Expected documents with a known word, but those of ids {first_few(empty)} have none."
                 )
             distances[places] = self._to_segment(snapshot, segment, query, positions)
         return distances, ids

@@ -227,10 +227,10 @@ def new_ids(
         raise ValueError(f"Expected one id per document ({count}), got {new.size}.")
     values, counts = np.unique(new, return_counts=True)
     if (counts > 1).any():
-        raise ValueError(f"Expected unique ids, got {values[counts > 1][:5].tolist()} more than once.")
+        raise ValueError(f"Expected unique ids, got {first_few(values[counts > 1])} more than once.")
     there = np.intersect1d(values, held())
     if there.size:
-        raise ValueError(f"Expected new ids, but {there[:5].tolist()} are in the index: remove them first.")
+        raise ValueError(f"Expected new ids, but {first_few(there)} are in the index: remove them first.")
     return new
 
 

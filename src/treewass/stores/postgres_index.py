@@ -312,7 +312,7 @@ class PostgresIndex(VersionedTable):
         _refuse_absent(np.setdiff1d(wanted, list(found)))
         empty = sorted(number for number, _, known in rows if not known)
         if empty:
-            raise ValueError(f"Expected documents with a known word, but those of ids {empty[:5]} have none.")
+            raise ValueError(f"Expected documents with a known word, but those of ids {first_few(empty)} have none.")
         return self._arrays([(number, found[number]) for number in wanted.tolist()])
 
     def build_graph(self) -> None:
