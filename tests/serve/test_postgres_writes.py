@@ -12,9 +12,11 @@ import time
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from tests.serve.conftest import running
 from treewass import DocumentModel
+from treewass.cli.app import app
 from treewass.serve import backup_model, fold_writes, publish_model
 from treewass.serve.applied_writes import KeyUsedError, NewDocument, UnknownDocumentError
 from treewass.serve.live_model import LiveModel
@@ -198,6 +200,61 @@ def test_a_published_model_knows_the_keys_of_the_writes_that_it_holds(copies, ds
         assert live.add(new("a grey cat"), key="held") == ([2], True)
         assert live.add(new("a black cat"), key="missing") == ([3], False)  # it is not there
         assert live.current().index.ids.tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.slow
+def test_a_fold_that_was_changed_is_another_model_until_it_is_published(copies, dsn):
+    with LiveModel(copies[0], dsn) as first, LiveModel(copies[1], dsn) as second:
+        first.add(new("a grey cat"))
+        first.fold()
+        model = DocumentModel.load(copies[0])
+        model.save(copies[0])  # the same documents: followed
+        first.follow()
+        assert first.add(new("a black cat"))[0] == [3]
+        model.remove([0])
+        model.add(["a dog"], ["dog"])  # takes an id that the database has given to another document
+        model.save(copies[0])
+        with contextlib.suppress(ValueError):  # said once, and a notice of the database may have come first
+            first.follow()
+        assert first.current().index.ids.tolist() == [0, 1, 2, 3]
+        assert second.add(new("a white cat"))[0] == [4]
+        wait_for(first, 4)
+        with pytest.raises(ValueError, match=r"replaced meanwhile|holds another one"):
+            first.fold()  # would undo what was saved
+    with pytest.raises(ValueError, match=r"holds another one .* run treewass publish"):
+        LiveModel(copies[0], dsn)
+    assert publish_model(copies[0], dsn) == 2
+    with LiveModel(copies[0], dsn) as live:
+        assert live.current().index.ids.tolist() == [1, 2, 3]
+
+
+@pytest.mark.slow
+def test_commands_take_a_model_with_its_writes_in_a_database(copies, dsn, tmp_path):
+    def run(command, *arguments):
+        done = CliRunner().invoke(app, [command, str(copies[0]), *arguments, "--store", dsn])
+        assert done.exit_code == 0, f"{done.output}{done.exception}"
+        return done.stdout
+
+    data = tmp_path / "data.csv"
+    data.write_text("text,label\na cat and a dog,cat\n", encoding="utf-8")
+    with LiveModel(copies[1], dsn) as other:
+        other.add(new("a grey cat"))
+        assert "with the ids 3 to 3" in run("add", str(data), "--label", "label")
+        wait_for(other, 3)
+        assert "1 document removed" in run("remove", "id:2")
+        wait_for(other, 2, held=False)
+        other.add(new("a black cat"))
+        assert "in 2 parts" in run("shard", "-n", "2")
+        loaded = DocumentModel.load(copies[0])
+        assert (len(loaded.index_.shards), loaded.index_.ids.tolist()) == (2, [0, 1, 3, 4])
+        other.add(new("a white cat"))  # the database knows what the parts hold
+        with LiveModel(copies[0], dsn) as live:
+            assert live.current().index.ids.tolist() == other.current().index.ids.tolist() == [0, 1, 3, 4, 5]
+        assert "treewass publish" in run("update", str(data))
+        assert len(DocumentModel.load(copies[0]).index_) == 6
+        assert "is the model of the services" in run("publish")
+    refused = CliRunner().invoke(app, ["shard", str(copies[0]), "-n", "2"])
+    assert "name it with --store" in str(refused.exception)
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ from treewass.cli.data import (
     TitleColumn,
     read_data,
 )
-from treewass.cli.shared import ModelFolder, load_model, named_document
+from treewass.cli.shared import ModelFolder, Store, load_model, named_document
 from treewass.compute.extras import require
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ def add_command(
     delimiter: Delimiter = None,
     skip_bad: SkipBad = False,
     bad_rows: BadRows = "bad-rows.csv",
+    store: Store = None,
 ) -> None:
     """Add documents to a model, to find and to vote, without learning from them; a service that runs goes on."""
     require("filelock", purpose="treewass add", extra="serve")
@@ -65,7 +66,7 @@ def add_command(
         bad_rows=bad_rows,
         min_classes=1,
     )
-    with LiveModel(Path(model).expanduser()) as live:
+    with LiveModel(Path(model).expanduser(), store) as live:
         labels = _labels(corpus, live.current().classes)
         documents = [
             NewDocument(
@@ -87,6 +88,7 @@ def remove_command(
     documents: Annotated[
         list[str], typer.Argument(metavar="DOCUMENT…", help="Documents of the model: id:17 or key:NAME.")
     ],
+    store: Store = None,
 ) -> None:
     """Remove documents from a model, all of those named or none; a service that runs goes on."""
     require("filelock", purpose="treewass remove", extra="serve")
@@ -96,7 +98,7 @@ def remove_command(
     wrong = [document for document, found in zip(documents, named, strict=True) if found is None]
     if wrong:
         raise ValueError(f"Expected documents as id:17 or key:NAME, got {', '.join(map(repr, wrong[:5]))}.")
-    with LiveModel(Path(model).expanduser()) as live:
+    with LiveModel(Path(model).expanduser(), store) as live:
         ids = list(dict.fromkeys(live.current().id_of(**found) for found in named if found is not None))
         live.remove(ids)
         live.fold()
@@ -116,14 +118,16 @@ def update_command(
     delimiter: Delimiter = None,
     skip_bad: SkipBad = False,
     bad_rows: BadRows = "bad-rows.csv",
+    store: Store = None,
 ) -> None:
     """Add documents and learn again from all: new words and labels come in. It takes as long as fit.
 
     Writes of a service come in first. Those that arrive while it learns are refused a place in the new model, and are
-    kept in a file beside it: let a busy service rest meanwhile.
+    kept in a file beside it: let a busy service rest meanwhile. Services on a database take the new model when it is
+    published.
     """
     require("filelock", purpose="treewass update", extra="serve")
-    from treewass.serve.upkeep import fold_writes
+    from treewass.serve.live_model import LiveModel
 
     corpus = read_data(
         data,
@@ -141,7 +145,8 @@ def update_command(
         min_classes=1,
     )
     folder = Path(model).expanduser()
-    fold_writes(folder)
+    with LiveModel(folder, store) as live:
+        live.fold()
     loaded = load_model(model)
     ids = loaded.update(
         corpus.texts,
@@ -152,6 +157,8 @@ def update_command(
     )
     loaded.save(folder)
     typer.echo(f"{len(ids)} documents added to {model}, which has learned again from all {len(loaded.index_)}.")
+    if store is not None:
+        typer.echo("Copy it to the folder of each service on the database; then treewass publish lets them take it.")
 
 
 def _labels(corpus: Corpus, classes: tuple[str | int, ...]) -> list[str | int] | None:

@@ -7,16 +7,13 @@ from typing import Annotated
 
 import typer
 
-from treewass.cli.shared import ModelFolder
+from treewass.cli.shared import ModelFolder, Store
 from treewass.compute.extras import require
 
 __all__ = ["backup_command", "fold_command", "publish_command"]
 
-_DATABASE = "The database that has the writes, if the model is served with one."
-_Store = Annotated[str | None, typer.Option(metavar="postgresql://…", help=_DATABASE)]
 
-
-def fold_command(model: ModelFolder, store: _Store = None) -> None:
+def fold_command(model: ModelFolder, store: Store = None) -> None:
     """Put the writes of a service into the model's own files; a service that runs goes on.
 
     A database forgets these writes then. Copy the model to the other machines before their services start again.
@@ -30,7 +27,7 @@ def fold_command(model: ModelFolder, store: _Store = None) -> None:
 def backup_command(
     model: ModelFolder,
     folder: Annotated[str, typer.Argument(help="Where to save it; a model in this folder is replaced.")],
-    store: _Store = None,
+    store: Store = None,
 ) -> None:
     """Save a model with the writes of its service, as they are at one moment, to another folder."""
     require("filelock", purpose="treewass backup", extra="serve")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from treewass.cli.shared import ModelFolder
+from treewass.cli.shared import ModelFolder, Store
 from treewass.compute.extras import require
 
 __all__ = ["shard_command"]
@@ -16,6 +16,7 @@ __all__ = ["shard_command"]
 def shard_command(
     model: ModelFolder,
     parts: Annotated[int, typer.Option("-n", "--parts", min=1, max=4096, help="Parts of the index; 1 joins them.")],
+    store: Store = None,
 ) -> None:
     """Split the index of a model into parts, which threads search side by side with the same answers.
 
@@ -25,11 +26,11 @@ def shard_command(
     from treewass.serve.writes import elsewhere_path, writes_path
 
     folder = Path(model).expanduser()
-    if writes_path(folder).exists() or elsewhere_path(folder).exists():  # in a database: refused
+    if store is not None or writes_path(folder).exists() or elsewhere_path(folder).exists():
         require("filelock", purpose="treewass shard of a model that is served", extra="serve")
         from treewass.serve.upkeep import shard_model
 
-        shard_model(folder, parts)
+        shard_model(folder, parts, store)
     else:
         name = data_name(folder)
         save_contents(folder, in_parts(load_contents(folder), parts), replaces=name)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AsJson",
     "ModelFolder",
+    "Store",
     "load_model",
     "named_document",
     "print_json",
@@ -29,6 +30,10 @@ __all__ = [
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 ModelFolder = Annotated[str, typer.Argument(metavar="MODEL", help="Folder of a model, as `treewass fit` writes it.")]
+Store = Annotated[
+    str | None,
+    typer.Option(metavar="postgresql://…", help="The database that has the writes, if the model is served with one."),
+]
 
 _NAMED = re.compile(r"id:(?P<id>\d{1,18})|key:(?P<key>\S.*)")
 

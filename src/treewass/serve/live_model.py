@@ -232,7 +232,7 @@ class LiveModel:
                 keys = tuple((key, digest, ids) for key, (digest, ids) in self._keys.items())
             if last.number == head.number and change is None:
                 return 0
-            noting = with_note(change(held) if change else held, Noted(head.store, last.number))
+            noting = with_note(change(held) if change else held, head.store, last.number)
             name = save_contents(self._folder, noting, replaces=head.base)
             new = Head(head.store, name, last.number, last.hash, head.base, keys)
             with self._changing:
@@ -384,13 +384,14 @@ class LiveModel:
         """Find what of the writes follows a model: return their head, them, and the model with them.
 
         A model that was made from the one before notes which writes it holds. Another one takes the place of the
-        documents, too: then writes that wait are set aside, in a file that the log names.
+        documents, too: then writes that wait are set aside, in a file that the log names. Services that share a
+        database hold the same documents: there, only what folds have made is followed.
         """
         rows = self._writes.since(before.number, before.chain)
         if before.base == name:
             return before, rows, with_rows(held, rows)
         n_held = note.number - before.number if note.store == before.store else -1
-        if 0 <= n_held <= len(rows):
+        if 0 <= n_held <= len(rows) and (note.is_fold or not self._writes.is_shared):
             folded, rest = rows[:n_held], rows[n_held:]
             last = folded[-1] if folded else Row(before.number, {}, before.chain)
             keys = (*before.keys, *write_keys(folded))[-MOST_KEYS:]
@@ -399,9 +400,9 @@ class LiveModel:
                 return head, rest, with_rows(held, rest)
         if self._writes.is_shared:
             raise ValueError(
-                f"Expected the model that the writes in the database follow ({before.base}, or one that was made from "
-                f"it), but {self._folder} holds another one ({name}). Copy that model here; or run treewass publish, "
-                "which lets all services on the database take this one; or take another database."
+                f"Expected the model that the writes in the database follow ({before.base}, or a fold of it), but "
+                f"{self._folder} holds another one ({name}). Copy that model here; or copy this one to the others and "
+                "run treewass publish, which lets all services on the database take it; or take another database."
             )
         if rows and not writable:
             raise ValueError(

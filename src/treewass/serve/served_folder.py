@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 from collections.abc import Iterator, Sequence
@@ -9,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 from filelock import FileLock
 
 from treewass.model.contents import Contents
@@ -34,21 +36,32 @@ _NOTE = "writes"  # where a model notes which writes it holds
 
 
 class Noted(NamedTuple):
-    """What a model notes of the writes that it holds: the `store` of their head, and the number of the last one."""
+    """What a model notes of the writes that it holds: the `store` of their head, and the number of the last one.
+
+    It `is_fold` if nobody has changed its documents since.
+    """
 
     store: str
     number: int
+    is_fold: bool
 
 
 def noted(held: Contents) -> Noted:
     """Return what a model notes of its writes; nothing if it never held any."""
-    store, _, digits = str(held.about.get(_NOTE, "")).partition(" ")
-    return Noted(store, int(digits) if digits.isdecimal() else 0)
+    store, digits, digest = [*str(held.about.get(_NOTE, "")).split(" "), "", ""][:3]
+    return Noted(store, int(digits) if digits.isdecimal() else 0, digest == _digest(held))
 
 
-def with_note(held: Contents, note: Noted) -> Contents:
+def with_note(held: Contents, store: str, number: int) -> Contents:
     """Have a model note which writes it holds."""
-    return held.changed(about={**held.about, _NOTE: f"{note.store} {note.number}"})
+    return held.changed(about={**held.about, _NOTE: f"{store} {number} {_digest(held)}"})
+
+
+def _digest(held: Contents) -> str:
+    """Tell models apart whose documents were changed: ids are never used again, so that they and the labels do."""
+    documents = held.documents
+    content = documents.ids.tobytes() + documents.codes.astype(np.int64).tobytes() + str(held.index.next_id).encode()
+    return hashlib.sha256(content).hexdigest()[:32]
 
 
 def without_note(held: Contents) -> Contents:
@@ -100,6 +113,6 @@ def refuse_elsewhere(folder: Path) -> None:
     """Refuse a model whose writes are in a database that was not named."""
     if elsewhere_path(folder).exists():
         raise ValueError(
-            f"The writes to the model in {folder} are in a database, with which it was served: name it with --store. "
-            f"To go on without them, remove {elsewhere_path(folder)}."
+            f"The writes to the model in {folder} are in a database, with which it was served: name it with --store "
+            f"(in Python store=). To go on without them, remove {elsewhere_path(folder)}."
         )

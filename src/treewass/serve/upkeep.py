@@ -38,7 +38,7 @@ def fold_writes(folder: str | Path, store: str | None = None) -> int:
         return number
 
 
-def shard_model(folder: str | Path, n_parts: int) -> None:
+def shard_model(folder: str | Path, n_parts: int, store: str | None = None) -> None:
     """Save a model with the writes of its service and its index in parts; a service may run meanwhile, and goes on.
 
     Parameters
@@ -47,8 +47,10 @@ def shard_model(folder: str | Path, n_parts: int) -> None:
         The model's folder.
     n_parts : int
         At least 1.
+    store : str, optional
+        The database that has the writes; it keeps them, for other copies of the model.
     """
-    with LiveModel(folder) as live:
+    with LiveModel(folder, store) as live:
         live.fold(lambda held: in_parts(held, n_parts))
 
 
