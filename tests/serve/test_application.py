@@ -1,9 +1,9 @@
 import json
 import re
 import threading
-import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict
+from itertools import islice
 
 import pytest
 
@@ -92,6 +92,48 @@ def test_results_are_filtered_and_paged(client, path):
     assert {hit["label"] for hit in cats} == {"cat"}
     for where in ({"size": 3}, {"label": 3}, {"label": ["~", "dog"]}, {"label": ["dog", 3]}):
         assert post(client, path, 422, texts=["a cat"], where=where)["detail"].startswith("where: ")
+
+
+@pytest.mark.parametrize("path", ["search", "similar"])
+@pytest.mark.parametrize(
+    ("where", "sentence"),
+    [
+        ({f"column {number}": 1 for number in range(51)}, "at most 50 items"),
+        ({"label": ["dog"] * 1001}, "at most 1000 items"),
+        ({"label": [["!=", "dog"]] * 21}, "at most 20 items"),
+        ({"label": [["!=", *["dog"] * 1000]]}, "at most 1000 items"),
+        ({"label": {"$ne": "dog"}}, "body.where.label"),
+        ({"label": [[["!=", "dog"]]]}, "body.where.label"),
+        ({"label": True}, "body.where.label"),
+        (
+            {"id": [">", float("nan")]},
+            "where: The filter on 'id' cannot be used. Expected a value such as 14",
+        ),
+        ({"label": "x" * 100_000, "size": 1}, "where: Expected a column among id, label, got 'size'."),
+        ({"label' OR 1=1 --": 1}, "where: Expected a column among id, label"),
+        (["label", "dog"], "body.where: Input should be a valid dictionary"),
+    ],
+)
+def test_filters_have_limits(client, path, where, sentence):
+    body = json.dumps({"texts": ["a cat"], "where": where})
+    answer = client.post(f"/api/{path}", content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code == 422, answer.text
+    assert sentence in answer.json()["detail"]
+    assert len(answer.content) < 1200
+
+
+@pytest.mark.parametrize("path", ["search", "similar"])
+def test_filters_at_their_limits_are_answered(client, path):
+    for where in (
+        {"label": ["dog"] * 1000},
+        {"label": [["==", "dog"]] * 20},
+        {"label": "dog", "id": [[">=", -(2**63)], ["<", 2**63 - 1]]},
+        {"label": ["dog", "x" * 1_000_000]},
+    ):
+        hits = post(client, path, texts=["a cat and the dog by the door"], where=where)["results"][0]["hits"]
+        assert {hit["label"] for hit in hits} == {"dog"}
+    for where in ({"label": []}, {"id": [">", 99]}, {"id": 2**63}, {"label": None}):
+        assert post(client, path, texts=["a cat"], where=where)["results"][0]["hits"] == []
 
 
 def test_highlights_mark_the_querys_words_and_more_weakly_its_branch(client):
@@ -548,37 +590,56 @@ def test_long_texts_are_not_explained_and_are_searched_all_the_same(make_client,
     assert post(client, "search", texts=[text])["results"][0]["hits"]
 
 
-def test_explanations_wait_behind_each_other_and_searches_do_not(make_client, monkeypatch):
-    release, begun = threading.Event(), threading.Semaphore(0)
+_COMPARE = ("POST", "/api/explain", {"first": "a cat", "second": "a dog"})
+_REVIEW = ("GET", "/api/review", None)
 
-    def slow(*_):
+
+@pytest.mark.parametrize(
+    ("work", "request_for_it", "others", "n_taken"),
+    [  # at most so many are answered or wait, the rest is turned away
+        ("application.compare", _COMPARE, [_REVIEW], 17),
+        ("responses.TreeViews.branch", ("GET", "/api/tree", None), [_REVIEW], 17),
+        ("application.search_texts", ("POST", "/api/search", {"texts": ["a cat"], "highlight": True}), [_REVIEW], 17),
+        ("application.predict_texts", ("POST", "/api/predict", {"texts": ["a cat"], "explain": True}), [_REVIEW], 17),
+        ("reviews.Reviews.of", _REVIEW, [_COMPARE, ("GET", "/api/tree", None)], 3),
+    ],
+)
+def test_long_answers_wait_behind_their_like_and_nothing_else_does(
+    writer, monkeypatch, work, request_for_it, others, n_taken
+):
+    release, begun, running = threading.Event(), threading.Semaphore(0), []
+
+    def slow(*_, **__):
+        running.append(1)
         begun.release()
         release.wait(120)
-        raise UnexplainedError("slow")
+        running.pop()
+        raise UnexplainedError(f"slow, with {len(running)} beside it")
 
-    monkeypatch.setattr("treewass.serve.application.compare", slow)
+    def ask(method, path, body):
+        return writer.request(method, path, json=body)
+
     monkeypatch.setattr("treewass.serve.guards._ANSWER_SECONDS", 120)
-    client = make_client()
-    body = {"first": "a cat", "second": "a dog"}
-    statuses = []
-
-    def ask():
-        statuses.append(client.post("/api/explain", json=body))
-
-    askers = [threading.Thread(target=ask) for _ in range(20)]
-    for asker in askers:
-        asker.start()
-    assert begun.acquire(timeout=60)
-    while len(statuses) < 3:  # one is answered, sixteen wait
-        time.sleep(0.01)
-    assert post(client, "search", texts=["a cat"])["results"]
-    release.set()
-    for asker in askers:
-        asker.join()
-    turned_away = [answer for answer in statuses if answer.status_code == 503]
-    assert len(turned_away) == 3
+    with monkeypatch.context() as patched, ThreadPoolExecutor(n_taken + 3) as threads:
+        patched.setattr(f"treewass.serve.{work}", slow)
+        try:
+            asked = [threads.submit(ask, *request_for_it) for _ in range(n_taken + 3)]
+            assert begun.acquire(timeout=60)
+            turned_away = [answer.result() for answer in islice(as_completed(asked, timeout=60), 3)]
+            if "search_texts" not in work:
+                assert post(writer, "search", texts=["a cat"])["results"]
+            assert post(writer, "similar", texts=["a cat"])["results"]
+            assert post(writer, "documents", 201, documents=[{"text": "a cat"}])["ids"] == [15]
+            assert [ask(*other).status_code for other in others] == [200] * len(others)
+            assert [writer.get(path).status_code for path in ("/api/model", "/api/documents/15")] == [200, 200]
+        finally:
+            release.set()
+    answers = [answer.result() for answer in asked]
+    assert [answer.status_code for answer in turned_away] == [503] * 3
     assert {answer.headers["Retry-After"] for answer in turned_away} == {"5"}
-    assert [answer.status_code for answer in statuses].count(422) == 17
+    rest = [answer for answer in answers if answer.status_code != 503]
+    assert [answer.json()["detail"] for answer in rest] == ["slow, with 0 beside it"] * n_taken
+    assert ask(*request_for_it).status_code == 200  # the lane is free again
 
 
 def test_a_pattern_that_takes_for_ever_is_no_end_of_the_service(tmp_path, monkeypatch):

@@ -29,7 +29,9 @@ def explain_problems(api: FastAPI) -> None:
 
 def _explain_validation(_: Request, error: Exception) -> JSONResponse:
     """Say in a sentence what the first wrong value is, without repeating it."""
-    first: dict[str, Any] = error.errors()[0] if isinstance(error, RequestValidationError) else {}
+    errors: list[dict[str, Any]] = [*error.errors()] if isinstance(error, RequestValidationError) else []
+    errors.sort(key=lambda one: one["type"] != "too_long")  # what is too long is not of each other kind either
+    first = errors[0] if errors else {}
     if first.get("type") == "json_invalid":
         return _answer(f"Expected JSON: {first['ctx']['error']}.", 400)
     place = ".".join(str(part) for part in first.get("loc", ()))
