@@ -25,7 +25,7 @@ from treewass.documents import (
     read_corpus,
     read_word_vectors,
 )
-from treewass.documents.opening import BROKEN_GZIP
+from treewass.documents.file_opening import BROKEN_GZIP
 from treewass.storage.folders import alone, replacing
 
 if TYPE_CHECKING:

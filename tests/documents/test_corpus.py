@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from treewass.documents.corpus import Corpus, read_corpus
-from treewass.documents.text_rows import long_fields
+from treewass.documents.text_file_rows import long_fields
 
 TEXTS = ("the cat sat", "", 'a "quoted" word,\twith ünïcode 🐈', "two\nlines\r\nand a return\rhere")
 LABELS = ("cat", "empty", "other", "cat")

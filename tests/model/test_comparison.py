@@ -3,9 +3,9 @@ import pytest
 
 from treewass.documents import WordVectors
 from treewass.model import Compared, compare_methods
+from treewass.model.bibliography import REFERENCES, bibtex
 from treewass.model.comparison import COMPARABLE, DEFAULT_METHODS, comparison_table, known_methods
 from treewass.model.methods import METHODS
-from treewass.model.references import REFERENCES, bibtex
 
 TEXTS = ["cats purr", "a cat sleeps", "dogs bark", "a dog growls"] * 6
 LABELS = ["cat", "cat", "dog", "dog"] * 6

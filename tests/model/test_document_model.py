@@ -22,7 +22,7 @@ from treewass.model import inference, queries
 from treewass.model.contents import MetricSettings
 from treewass.model.fitting import make_metric
 from treewass.model.vectorizers import DEFAULT_PATTERN, WordCounter
-from treewass.search import plain
+from treewass.search import numpy_nearest
 
 from .conftest import LABELS, TEXTS
 
@@ -229,13 +229,15 @@ def test_settings_of_another_version_are_refused_with_the_remedy():
 def test_a_text_is_counted_once_and_searched_once(folder, monkeypatch):
     """Whatever is asked about it, and with either kind of loops."""
     counted, searches = [], []
-    rows, search, nearest = WordCounter._row, TreeIndex.search, plain.nearest_documents
+    rows, search, nearest = WordCounter._row, TreeIndex.search, numpy_nearest.nearest_documents
     monkeypatch.setattr(WordCounter, "_row", lambda *given: (counted.append(given[1]), rows(*given))[1])
     monkeypatch.setattr(
         TreeIndex, "search", lambda *given, **more: (searches.append("compiled"), search(*given, **more))[1]
     )
     monkeypatch.setattr(
-        plain, "nearest_documents", lambda *given, **more: (searches.append("plain"), nearest(*given, **more))[1]
+        numpy_nearest,
+        "nearest_documents",
+        lambda *given, **more: (searches.append("plain"), nearest(*given, **more))[1],
     )
     for kind in ("compiled", "plain"):
         model = DocumentModel.load(folder)

@@ -13,11 +13,11 @@ from tests.strategies import documents, metrics
 from treewass import TreeIndex, TreeMetric
 from treewass.documents.histograms import EmptyDocumentWarning
 from treewass.documents.synthetic import make_documents
-from treewass.search import ranker
+from treewass.search import ranking
 from treewass.search.held_documents import documents_of
 from treewass.search.index_folder import save_index
-from treewass.search.ranker import ranked_rows
-from treewass.search.ranking import rarity, statistics_of, whole_logarithm
+from treewass.search.numpy_ranking import rarity, statistics_of, whole_logarithm
+from treewass.search.ranking import ranked_rows
 from treewass.search.segments import BEYOND, Segment
 from treewass.search.snapshot import Snapshot
 from treewass.search.word_lists import LIST_ARRAYS, ListsOnce
@@ -65,7 +65,7 @@ def test_every_kind_of_segment_ranks_as_the_definition_says(collection):
 
 def test_numpy_alone_ranks_as_the_definition_says(collection, monkeypatch):
     index, counts = collection
-    monkeypatch.setattr(ranker, "_MOST_SORTED", 0)
+    monkeypatch.setattr(ranking, "_MOST_SORTED", 0)
     assert_ranked(index, queries(), counts, index.ids, 200)
     assert_ranked(index, queries(), counts, index.ids, 5, where=index.ids[::3])
 

@@ -15,8 +15,8 @@ from tests.strategies import documents, metrics
 from treewass import EmptyDocumentWarning, ShardedIndex, TreeIndex, TreeMetric
 from treewass.documents.synthetic import make_documents
 from treewass.search.held_documents import documents_of, moved_index, rows_of
-from treewass.search.plain import nearest_documents
-from treewass.search.ranker import ranked_rows
+from treewass.search.numpy_nearest import nearest_documents
+from treewass.search.ranking import ranked_rows
 from treewass.trees import perfect_tree, star_tree
 
 

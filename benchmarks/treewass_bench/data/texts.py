@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from treewass.documents import Corpus, read_corpus
-from treewass.documents.opening import open_text
+from treewass.documents.file_opening import open_text
 
 __all__ = [
     "fetch_newsgroups",

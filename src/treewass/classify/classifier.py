@@ -9,9 +9,9 @@ from sklearn.base import BaseEstimator, clone
 
 from treewass.classify.channel_choice import calibrate
 from treewass.classify.held_out import hold_out
-from treewass.classify.metrics import learn_metric
+from treewass.classify.metric_parameter import learn_metric
+from treewass.compute.arguments import check_choice
 from treewass.compute.progress import show_progress
-from treewass.documents.arguments import check_choice
 from treewass.documents.word_vectors import open_vectors
 from treewass.search.index import TreeIndex
 from treewass.trees.embedding import unknown_rows

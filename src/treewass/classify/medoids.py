@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from treewass.classify.metrics import learn_metric, needs_labels
+from treewass.classify.metric_parameter import learn_metric, needs_labels
 from treewass.documents.estimator_inputs import check_documents, check_ranges, counts_tags
 from treewass.documents.histograms import warn_about_empty_rows
 from treewass.trees.metric import TreeMetric

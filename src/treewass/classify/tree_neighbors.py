@@ -9,8 +9,8 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from treewass.classify.metrics import learn_metric
-from treewass.documents.arguments import check_choice, check_integer
+from treewass.classify.metric_parameter import learn_metric
+from treewass.compute.arguments import check_choice, check_integer
 from treewass.documents.estimator_inputs import check_documents, check_labelled_documents, counts_tags
 from treewass.documents.histograms import warn_about_empty_rows
 from treewass.search.index import TreeIndex

@@ -23,7 +23,7 @@ from treewass.cli.report import report_command
 from treewass.cli.search import search_command, similar_command
 from treewass.cli.serve import serve_command
 from treewass.cli.shard import shard_command
-from treewass.documents.arguments import as_options
+from treewass.compute.arguments import as_options
 
 __all__ = ["Commands", "app", "main", "run"]
 

@@ -44,6 +44,7 @@ def compare_command(
     table is written, and the papers of the methods as BibTeX.
     """
     from treewass.documents.corpus import read_corpus
+    from treewass.model.bibliography import bibtex
     from treewass.model.comparison import (
         COMPARABLE,
         DEFAULT_METHODS,
@@ -51,7 +52,6 @@ def compare_command(
         comparison_table,
         known_methods,
     )
-    from treewass.model.references import bibtex
     from treewass.storage.folders import check_folder, replacing
 
     if methods == "all":

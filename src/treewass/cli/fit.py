@@ -26,7 +26,7 @@ from treewass.cli.data import (
     TitleColumn,
     read_data,
 )
-from treewass.cli.parts import InParts, Scheduler, Workers, fit_in_parts, wants_parts
+from treewass.cli.partitions import InParts, Scheduler, Workers, fit_in_parts, wants_parts
 from treewass.cli.shared import AsJson, print_json, terminal
 from treewass.compute.progress import waiting
 
@@ -39,7 +39,7 @@ __all__ = ["fit_command", "fit_corpus"]
 
 
 def _known_metric(name: str | None) -> str | None:
-    from treewass.classify.metrics import METRICS
+    from treewass.classify.metric_parameter import METRICS
 
     if name is not None and name not in METRICS:
         raise typer.BadParameter(f"expected one of {', '.join(METRICS)}, got {name!r}.")

@@ -26,7 +26,7 @@ from treewass.cli.data import (
     TitleColumn,
     read_data,
 )
-from treewass.cli.parts import Scheduler, Workers, predict_in_parts
+from treewass.cli.partitions import Scheduler, Workers, predict_in_parts
 from treewass.cli.shared import AsJson, ModelFolder, load_model, print_json, print_rows
 from treewass.compute.progress import in_blocks
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from treewass.compute.arguments import check_choice
 from treewass.compute.compiling import compiled
 from treewass.compute.progress import show_progress
 from treewass.compute.threads import cached_property
-from treewass.documents.arguments import check_choice
 from treewass.documents.word_vectors import covered_histograms, finite_vectors, open_vectors
 from treewass.storage.checkpoints import Arrays, PartStore, compute_in_parts, fingerprint
 

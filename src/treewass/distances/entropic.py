@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treewass.compute.arguments import check_integer, check_positive
 from treewass.compute.extras import require
 from treewass.distances.document_pairs import DocumentPairs, check_cost, compute_rows, pair_documents
-from treewass.documents.arguments import check_integer, check_positive
 
 __all__ = ["sinkhorn"]
 

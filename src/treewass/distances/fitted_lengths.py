@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treewass.compute.arguments import check_integer, check_positive
 from treewass.distances.word_mover import transport_cost
-from treewass.documents.arguments import check_integer, check_positive
 from treewass.documents.estimator_inputs import check_documents
 from treewass.documents.histograms import check_counts, to_histograms
 from treewass.documents.word_vectors import check_vectors

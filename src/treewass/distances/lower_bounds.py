@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treewass.compute.arguments import check_choice, check_integer
 from treewass.compute.compiling import compiled, inner
 from treewass.distances.document_pairs import (
     DocumentPairs,
@@ -23,7 +24,6 @@ from treewass.distances.document_pairs import (
     pair_documents,
     pairwise_rows,
 )
-from treewass.documents.arguments import check_choice, check_integer
 
 __all__ = ["act", "centroid_bounds", "centroid_distance", "constrained_bounds", "relaxed_bounds", "rwmd"]
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treewass.compute.arguments import check_integer
 from treewass.compute.compiling import compiled, inner
 from treewass.compute.extras import require
 from treewass.distances.document_pairs import (
@@ -26,7 +27,6 @@ from treewass.distances.document_pairs import (
 )
 from treewass.distances.entropic_kernels import dual_bounds
 from treewass.distances.lower_bounds import centroid_bounds, constrained_bounds, relaxed_bounds
-from treewass.documents.arguments import check_integer
 
 __all__ = ["neighbors_by_wmd", "pairwise_wmd", "transport_cost", "transport_problem", "wmd", "wmd_neighbors"]
 

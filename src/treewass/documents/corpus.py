@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from treewass.documents.arguments import argument, has_argument
+from treewass.compute.arguments import argument, has_argument
 from treewass.documents.corpus_files import CorpusSource, open_source
-from treewass.documents.corpus_rows import BadRow, Document, Request, Value, without_repeats
+from treewass.documents.row_checks import BadRow, Document, Request, Value, without_repeats
 
 __all__ = ["BadRow", "Corpus", "read_corpus"]
 

@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from treewass.documents.arguments import argument
-from treewass.documents.column_rows import (
+from treewass.compute.arguments import argument
+from treewass.documents.file_opening import COMPRESSED, find_encoding, open_text
+from treewass.documents.row_checks import BadRow, Document, Request
+from treewass.documents.table_file_rows import (
     arrow_rows,
     dataset_folder_rows,
     excel_rows,
@@ -19,9 +21,7 @@ from treewass.documents.column_rows import (
     object_rows,
     parquet_rows,
 )
-from treewass.documents.corpus_rows import BadRow, Document, Request
-from treewass.documents.opening import COMPRESSED, find_encoding, open_text
-from treewass.documents.text_rows import (
+from treewass.documents.text_file_rows import (
     folder_rows,
     json_list_rows,
     json_rows,

@@ -11,7 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from treewass.documents.arguments import check_integer, check_positive, shown
+from treewass.compute.arguments import check_integer, check_positive, shown
 from treewass.documents.histograms import check_counts, first_few, refuse_texts
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import Any
 
 from treewass.compute.extras import require
 from treewass.documents.corpus_files import Remarks, open_source
-from treewass.documents.corpus_rows import BadRow, Document, Request, without_repeats
+from treewass.documents.row_checks import BadRow, Document, Request, without_repeats
 
 __all__ = ["Partition", "find_partitions"]
 

@@ -17,8 +17,8 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from treewass.documents.arguments import argument, check_choice
-from treewass.documents.opening import BROKEN_GZIP, open_binary
+from treewass.compute.arguments import argument, check_choice
+from treewass.documents.file_opening import BROKEN_GZIP, open_binary
 from treewass.documents.word_vectors import WordVectors, as_words, check_shape, first_words, none_covered
 
 __all__ = ["read_word_vectors"]

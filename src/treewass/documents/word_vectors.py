@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treewass.documents.arguments import check_integer
+from treewass.compute.arguments import check_integer
 from treewass.documents.histograms import (
     check_counts,
     empty_rows,

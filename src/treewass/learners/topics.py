@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from treewass.documents.arguments import check_integer
+from treewass.compute.arguments import check_integer
 from treewass.documents.estimator_inputs import check_documents
 from treewass.documents.histograms import empty_rows, warn_about_empty_rows
 from treewass.learners.base import TreeTransformer

@@ -142,7 +142,7 @@ class MetricSettings:
         """Describe a metric by the parameter `metric` of a model and the learner that was fitted, if there was one."""
         if learner is None:
             return cls(metric if isinstance(metric, str) else None, TreeMetric.__name__, {}, isinstance(metric, str))
-        from treewass.classify.metrics import metric_learner
+        from treewass.classify.metric_parameter import metric_learner
 
         kind = type(learner)
         name = _NAMES.get(kind.__name__)
@@ -163,7 +163,7 @@ class MetricSettings:
 
     def make(self) -> Any:
         """Make the learner again, unfitted; return the name of a metric that has no learner."""
-        from treewass.classify.metrics import metric_learner
+        from treewass.classify.metric_parameter import metric_learner
 
         remedy = "Set model.metric to an unfitted learner."
         if self.name is None:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import treewass
-from treewass.classify.metrics import learn_metric, metric_learner, needs_labels
-from treewass.documents.arguments import check_choice, check_integer
+from treewass.classify.metric_parameter import learn_metric, metric_learner, needs_labels
+from treewass.compute.arguments import check_choice, check_integer
 from treewass.documents.histograms import first_few
 from treewass.documents.vector_sources import find_vectors, source_name
 from treewass.documents.word_vectors import UncoveredWordsWarning, none_covered

@@ -16,7 +16,8 @@ from treewass.model.contents import Contents
 from treewass.model.vectorizers import CountedRow, counted_matrix
 from treewass.model.word_pairs import count_terms
 from treewass.search.held_documents import rows_of
-from treewass.search.plain import has_known_word, nearest_of_rows
+from treewass.search.numpy_nearest import nearest_of_rows
+from treewass.trees.numpy_embedding import has_known_word
 from treewass.votes.channels import TermRows, select_rows
 
 if TYPE_CHECKING:

@@ -38,7 +38,7 @@ from treewass.storage.folders import replacing
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from treewass.documents.corpus_rows import Document
+    from treewass.documents.row_checks import Document
     from treewass.model.document_model import DocumentModel
 
 __all__ = ["Engine", "PartitionSettings", "fit_partitions", "index_partitions", "load_once", "one_after_another"]

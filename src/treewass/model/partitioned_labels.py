@@ -9,8 +9,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from treewass.compute.arguments import argument
 from treewass.compute.extras import require
-from treewass.documents.arguments import argument
 from treewass.documents.partitions import Partition
 from treewass.model.contents import Contents
 from treewass.model.inference import class_probabilities, count_texts, demand_labels
@@ -19,7 +19,7 @@ from treewass.model.partitioned import Engine, load_once, one_after_another
 from treewass.storage.folders import LEFT_OVER, replacing
 
 if TYPE_CHECKING:
-    from treewass.documents.corpus_rows import Document
+    from treewass.documents.row_checks import Document
 
 __all__ = ["Scored", "predict_partitions"]
 

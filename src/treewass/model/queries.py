@@ -14,8 +14,8 @@ from treewass.explain.highlights import best_passage
 from treewass.explain.hits import Hit, shared_branches
 from treewass.model.inference import CountedTexts, describe_hit
 from treewass.search.held_documents import rows_of
-from treewass.search.ranker import ranked_rows
-from treewass.search.ranking import rarity
+from treewass.search.numpy_ranking import rarity
+from treewass.search.ranking import ranked_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treewass.classify.metrics import METRICS
+from treewass.classify.metric_parameter import METRICS
 from treewass.documents.texts import Texts
 from treewass.model.contents import Contents, Documents, MetricSettings
 from treewass.model.evaluation import Evaluation

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from treewass.compute.threads import cached_property
-from treewass.documents.scripts import UNSPACED, folded, stems
+from treewass.documents.writing_systems import UNSPACED, folded, stems
 from treewass.model.sklearn_counter import KINDS, SklearnCounter, portable_parameters, restore_sklearn
 from treewass.model.word_pairs import WordSequences
 

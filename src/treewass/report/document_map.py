@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treewass.search.held_documents import rows_of
-from treewass.search.plain import has_known_word, nearest_of_rows
+from treewass.search.numpy_nearest import nearest_of_rows
+from treewass.trees.numpy_embedding import has_known_word
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

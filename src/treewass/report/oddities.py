@@ -15,9 +15,9 @@ from treewass.explain.hits import Document, Hit
 from treewass.model.contents import Contents
 from treewass.model.inference import describe_document, describe_hits
 from treewass.report.cross_fitting import held_out_scores
-from treewass.report.word_triples import alike_pairs, triple_sets
+from treewass.report.near_duplicates import alike_pairs, triple_sets
 from treewass.search.held_documents import documents_of
-from treewass.search.plain import nearest_of_rows
+from treewass.search.numpy_nearest import nearest_of_rows
 from treewass.storage.folders import check_folder, replacing
 from treewass.trees.embedding import unknown_rows
 from treewass.votes.neighbors import others_only

@@ -1,4 +1,4 @@
-"""Search: embedding documents, distances, the exact index."""
+"""Search: the exact index, its shards, and the ranking of typed words."""
 
 from lazy_loader import attach_stub
 

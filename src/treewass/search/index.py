@@ -9,9 +9,9 @@ import numpy as np
 
 from treewass.compute.threads import ForkSafeLock, count_threads
 from treewass.documents.histograms import check_counts, warn_about_empty_rows
-from treewass.search.comparisons import Comparer
-from treewass.search.ranker import Ranker, check_query_counts
-from treewass.search.ranking import statistics_of
+from treewass.search.nearest import Comparer
+from treewass.search.numpy_ranking import statistics_of
+from treewass.search.ranking import Ranker, check_query_counts
 from treewass.search.snapshot import Snapshot, as_ids, checked_count, compacted, new_ids
 from treewass.search.word_lists import Statistics
 from treewass.trees.embedding import RefusedQuery, known_rows, unknown_rows
@@ -291,7 +291,7 @@ class TreeIndex:
         Notes
         -----
         Scores are whole numbers of 2**-30, the same for any number of threads, any batch and order of insertion, on
-        every machine. See `treewass.search.ranking` for the formula.
+        every machine. See `treewass.search.numpy_ranking` for the formula.
 
         Examples
         --------

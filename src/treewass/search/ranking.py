@@ -1,201 +1,214 @@
-"""Documents ranked for typed words: by the words they hold, then by the branches of the tree that they share.
-
-    score(q, d) = Σ_w weight(w) · count / (count + k₁ (1 − b + b · length / mean length)) + λ · topic(q, d)
-
-The weights are those of BM25: how often the query holds a word times its rarity, scaled so that they add up to one. So
-the sum is BM25 divided by the most that it can be for the query. `topic` is twice what query and document share at the
-internal nodes of the tree, divided by the sum of what both have there, from 0 to 1; the words decide what is found, and
-branches decide among documents that hold about as much. Only a document that holds a word of the query is a hit.
-
-All of it is whole numbers: rarity comes from a logarithm that is made of squares and shifts, and every quotient is
-rounded down. So scores are the same on every machine, for any number of threads and any order of insertion.
-"""
+"""Ranking many queries: with the compiled loops where there is much to do, with NumPy alone where there is little."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from treewass.search.plain import embed_document
+from treewass.compute.records import describe
+from treewass.compute.threads import run_in_blocks
+from treewass.documents.histograms import first_few
+from treewass.search.numpy_nearest import COMPILED_FROM, LEAST
+from treewass.search.numpy_ranking import length_factor, rank_documents, statistics_of
 from treewass.search.segments import Segment
 from treewass.search.snapshot import Snapshot
-from treewass.search.word_lists import LARGEST_COUNT, Statistics, branch_shift, internal_features
-from treewass.trees.columns import COUNT_BITS
+from treewass.search.word_lists import LARGEST_QUERY, Statistics, branch_shift
+from treewass.trees.embedding import RefusedQuery
+from treewass.trees.layout import EmbeddingRoom
 from treewass.trees.metric import TreeMetric
+from treewass.trees.rows import Rows, count_rows, part_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["rank_documents", "rarity", "statistics_of", "whole_logarithm", "word_weights"]
+    from treewass.search.held_documents import AnyIndex
 
-K1, B = 12, 75  # BM25's k₁ = 1.2 in tenths and b = 0.75 in hundredths
-LOG_BITS = 16  # of a logarithm, after the point
-WEIGHT_BITS = 16  # the weights of a query's words add up to at most 2**16
-SHARE_BITS = 14  # count / (count + …) is at most 2**14
-SCORE_BITS = WEIGHT_BITS + SHARE_BITS  # scores are whole numbers of 2**-30
-TOPIC_WEIGHT = 2**WEIGHT_BITS // 8  # λ
-LENGTH_BITS = 10  # of what a length adds to a count, after the point
-LONGEST = 2**30  # what a length adds, at most
-FACTOR_BITS = 32  # of what one word of a length adds
-FIRST_PART = (K1 * (100 - B) << FACTOR_BITS) // 1000  # k₁ (1 − b)
+__all__ = ["Ranker", "check_query_counts", "ranked_rows"]
+
+_BATCH = 64  # queries that a thread takes at a time
+_MOST_SORTED = 256  # documents that the compiled loops keep in order; more are sorted by NumPy
 
 
-def rank_documents(
-    metric: TreeMetric,
-    snapshot: Snapshot,
-    words: Sequence[int],
-    counts: Sequence[int],
-    k: int,
-    statistics: Statistics,
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Rank the documents of a snapshot for one query.
+class _Plan(NamedTuple):
+    """The plan of a thread for one snapshot, and what it describes that the snapshot does not keep."""
+
+    statistics: Statistics
+    shares: list[NDArray[np.uint16]]
+    array: NDArray[np.int64]
+
+
+class Ranker:
+    """Ranks documents, each thread in memory of its own.
 
     Parameters
     ----------
     metric : TreeMetric
         Trees and word masses.
-    snapshot : Snapshot
-        The documents to rank.
-    words : sequence of int
-        The query's words, ascending, those beyond the metric among them.
-    counts : sequence of int
-        How often the query holds them, each at least 1.
+    """
+
+    def __init__(self, metric: TreeMetric) -> None:
+        self._metric, self._shift = metric, branch_shift(metric)
+        self._local = threading.local()
+
+    def rank(
+        self, queries: Rows, snapshot: Snapshot, statistics: Statistics, k: int, n_jobs: int | None
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Find the best documents of each query: scores, 0 where there is no further hit, and ids, -1 there.
+
+        `statistics` are those of the whole collection, of which the snapshot may be a part. Raises RefusedQuery if a
+        row is not in canonical form or not of whole counts.
+        """
+        n_queries, n_columns = count_rows(queries), min(k, snapshot.n_held)
+        scores, ids = np.empty((n_queries, n_columns)), np.empty((n_queries, n_columns), dtype=np.int64)
+        little = "numba" not in sys.modules and n_queries * max(snapshot.n_held, LEAST) < COMPILED_FROM
+        rank_block = self._plainly if little or n_columns > _MOST_SORTED else self._compiled
+
+        def work(start: int, stop: int) -> None:
+            part, block = part_of(queries, start, stop), slice(start, stop)
+            row = rank_block(snapshot, part, statistics, scores[block], ids[block])
+            if row >= 0:
+                raise RefusedQuery(
+                    f"Expected ascending words with whole counts above 0, but row {start + row} has others. "
+                    "Sort them, and leave out zeros."
+                )
+
+        run_in_blocks(work, n_queries, n_jobs, _BATCH)
+        return scores, ids
+
+    def _compiled(
+        self,
+        snapshot: Snapshot,
+        queries: Rows,
+        statistics: Statistics,
+        scores: NDArray[np.float64],
+        ids: NDArray[np.int64],
+    ) -> int:
+        plan = self._plan(snapshot, statistics)
+        row: int = _rank_queries()(
+            plan.array, *queries, self._shift, statistics.frequencies, statistics.n_documents, scores, ids
+        )
+        return row
+
+    def _plainly(
+        self,
+        snapshot: Snapshot,
+        queries: Rows,
+        statistics: Statistics,
+        scores: NDArray[np.float64],
+        ids: NDArray[np.int64],
+    ) -> int:
+        for row in range(count_rows(queries)):
+            own = slice(queries[0][row], queries[0][row + 1])
+            words, counts = queries[1][own], queries[2][own]
+            if (np.diff(words) <= 0).any() or not ((counts > 0) & (counts == np.rint(counts))).all():
+                return row
+            found = rank_documents(
+                self._metric, snapshot, words.tolist(), counts.astype(np.int64).tolist(), ids.shape[1], statistics
+            )
+            scores[row], ids[row] = 0.0, -1
+            scores[row, : found[0].size], ids[row, : found[1].size] = found
+        return -1
+
+    def _plan(self, snapshot: Snapshot, statistics: Statistics) -> _Plan:
+        """Return the plan of this thread, kept for its next queries."""
+        local = self._local
+        if not hasattr(local, "plans"):
+            local.room, local.plans = EmbeddingRoom(self._metric), WeakKeyDictionary()
+        kept: _Plan | None = local.plans.get(snapshot)
+        if kept is not None and kept.statistics is statistics:
+            return kept
+        factor = length_factor(statistics)
+        shares = [segment.lists.shares(self._metric, segment, factor) for segment in snapshot.segments]
+        described = map(self._describe, snapshot.segments, shares)
+        array = np.concatenate([self._metric.layout.description, local.room.description, *described])
+        local.plans[snapshot] = made = _Plan(statistics, shares, array)
+        return made
+
+    def _describe(self, segment: Segment, shares: NDArray[np.uint16]) -> NDArray[np.int64]:
+        """Describe a segment for the compiled loops."""
+        from treewass.search.kernels.ranking import RANKED
+
+        lists, columns = segment.lists.get(self._metric, segment), segment.described(segment.ids.size)
+        fields: dict[str, Any] = {
+            **{name: columns[name] for name in RANKED.names or () if name in columns},
+            "list_bounds": lists.list_bounds,
+            "list_places": lists.list_places,
+            "branches": lists.branches,
+            "shares": shares,
+            "shift": 0,  # the query's values have lost what they lose already
+            "ids": segment.ids,
+            "held": segment.held,
+            "n_bounds": lists.list_bounds.size,
+            "n_entries": lists.list_places.size,
+            "lost": max(0, self._shift - segment.shift),
+            "is_narrow": segment.is_narrow,
+        }
+        return describe(RANKED, **fields)
+
+
+@cache
+def _rank_queries() -> Callable[..., int]:
+    """Import the compiled loops when they are needed: that takes a moment."""
+    from treewass.search.kernels.ranking import rank_queries
+
+    return rank_queries
+
+
+def check_query_counts(queries: Rows) -> None:
+    """Raise a ValueError where a query holds what is no count of words."""
+    bounds, _, counts = queries
+    broken = np.flatnonzero((counts != np.rint(counts)) | (counts > LARGEST_QUERY))
+    if broken.size:
+        rows = np.unique(np.searchsorted(bounds, broken, side="right") - 1)
+        raise ValueError(
+            f"Expected whole counts of words up to {LARGEST_QUERY}, but row(s) {first_few(rows)} of X hold other "
+            "weights. Count words; `search`, by distance, takes any weights."
+        )
+
+
+def ranked_rows(
+    index: AnyIndex, rows: Sequence[tuple[Sequence[int], Sequence[float]]], k: int, where: ArrayLike | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Rank documents for queries that are counted already: `TreeIndex.rank` without a need for SciPy.
+
+    Parameters
+    ----------
+    index : TreeIndex or ShardedIndex
+        The documents.
+    rows : sequence of (words, counts)
+        The queries: ascending words, those beyond the metric among them, and their counts, each above 0.
     k : int
-        Documents to return, at most.
-    statistics : Statistics
-        Of the whole collection, of which the snapshot may be a part.
+        Documents, at least 1.
+    where : array-like of int or bool, optional
+        As in `TreeIndex.rank`.
 
     Returns
     -------
-    scores : ndarray of float64, shape (n_hits,)
-        Falling, each above 0.
-    ids : ndarray of int64, shape (n_hits,)
-        Ties are in ascending order of id.
-    """
-    weights = word_weights(words, counts, statistics)
-    n_known = sum(word < metric.n_words for word in words)
-    query = embed_document(metric, words[:n_known], [float(count) for count in counts[:n_known]])
-    lost = branch_shift(metric)
-    branches = {
-        feature: query[feature] >> lost
-        for first, stop in internal_features(metric)
-        for feature in query
-        if first <= feature < stop
-    }
-    found = [_score_segment(metric, segment, weights, branches, statistics) for segment in snapshot.segments]
-    scores = np.concatenate([*(one for one, _ in found), np.empty(0, dtype=np.int64)])
-    ids = np.concatenate([*(other for _, other in found), np.empty(0, dtype=np.int64)])
-    order = np.lexsort((ids, -scores))[:k]
-    return np.ldexp(scores[order], -SCORE_BITS), ids[order]
-
-
-def _score_segment(
-    metric: TreeMetric, segment: Segment, weights: dict[int, int], branches: dict[int, int], statistics: Statistics
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the score and the id of each document that is held and holds a word of the query."""
-    lists = segment.lists.get(metric, segment)
-    sums = np.zeros(segment.ids.size, dtype=np.int64)
-    factor = length_factor(statistics)
-    for word, weight in weights.items():
-        own = lists.holding(word)
-        places, count = lists.list_places[own], lists.list_counts[own].astype(np.int64)
-        lengths = lists.lengths[places].astype(np.int64)
-        added = np.minimum((FIRST_PART + lengths * factor) >> (FACTOR_BITS - LENGTH_BITS), LONGEST)
-        sums[places] += weight * ((count << (SHARE_BITS + LENGTH_BITS)) // ((count << LENGTH_BITS) + added))
-    hits = np.flatnonzero((sums > 0) & segment.held)
-    shared = _shared_branches(metric, segment, branches)[hits]
-    both = lists.branches[hits] + max(1, sum(branches.values()))
-    return sums[hits] + TOPIC_WEIGHT * ((shared << (SHARE_BITS + 1)) // both), segment.ids[hits]
-
-
-def _shared_branches(metric: TreeMetric, segment: Segment, branches: dict[int, int]) -> NDArray[np.int64]:
-    """Add up what each document shares with the query at internal nodes."""
-    n_tiles, tile = segment.dense.shape[0], segment.tile
-    lost = max(0, branch_shift(metric) - segment.shift)
-    half, entries = segment.postings.itemsize * 4, segment.entries(list(branches))
-    shared = np.zeros((n_tiles, tile), dtype=np.int64)
-    for value, own in zip(branches.values(), entries.tolist(), strict=True):
-        for number, entry in enumerate(own):
-            if entry < 0:
-                shared[number] += np.minimum(segment.dense[number, :, ~entry].ravel() >> lost, value)
-            elif count := entry & ((1 << COUNT_BITS) - 1):
-                start = entry >> COUNT_BITS
-                postings = segment.postings[start : start + count].astype(np.int64)
-                shared[number, postings >> half] += np.minimum((postings & ((1 << half) - 1)) >> lost, value)
-    return shared.ravel()
-
-
-def statistics_of(metric: TreeMetric, snapshot: Snapshot) -> Statistics:
-    """Return what ranking needs to know of the documents of a snapshot, kept with it and with each segment."""
-    if "statistics" not in snapshot.kept:
-        whole = Statistics(0, 0, np.zeros(metric.n_words, dtype=np.int64))
-        for segment in snapshot.segments:
-            whole = whole + segment.statistics(metric)
-        snapshot.kept["statistics"] = whole
-    return snapshot.kept["statistics"]
-
-
-def word_weights(words: Sequence[int], counts: Sequence[int], statistics: Statistics) -> dict[int, int]:
-    """Weigh the words of a query that some document holds; the weights add up to at most ``2**WEIGHT_BITS``.
+    scores : ndarray of float64, shape (n_queries, min(k, n))
+    ids : ndarray of int64, shape (n_queries, min(k, n))
 
     Examples
     --------
-    >>> word_weights([0, 1, 5], [1, 1, 1], Statistics(9, 50, np.array([9, 1])))
-    {0: 1725, 1: 63810}
+    >>> from treewass import TreeIndex, TreeMetric
+    >>> from treewass.trees import star_tree
+    >>> index = TreeIndex(TreeMetric(star_tree(3)))
+    >>> index.add([[1, 0, 0], [1, 1, 0], [0, 0, 1]])
+    array([0, 1, 2])
+    >>> ranked_rows(index, [([1], [1]), ([0, 2], [1, 1])], k=2)[1]
+    array([[ 1, -1],
+           [ 2,  0]])
     """
-    frequencies, n_documents = statistics.frequencies, statistics.n_documents
-    weights = {
-        word: min(count, LARGEST_COUNT) * rarity(int(frequencies[word]), n_documents)
-        for word, count in zip(words, counts, strict=True)
-        if word < frequencies.size and frequencies[word]
-    }
-    total = sum(weights.values())
-    return {word: (weight << WEIGHT_BITS) // total for word, weight in weights.items()}
-
-
-def rarity(frequency: int, n_documents: int) -> int:
-    """Return BM25's inverse document frequency, log₂(1 + (n − f + ½) / (f + ½)), in units of ``2**-LOG_BITS``.
-
-    Examples
-    --------
-    >>> rarity(1, 3) / 2**LOG_BITS
-    1.4150390625
-    """
-    return max(1, whole_logarithm(2 * n_documents + 2) - whole_logarithm(2 * frequency + 1))
-
-
-def whole_logarithm(number: int) -> int:
-    """Return log₂ of a number from 1 to ``2**62``, in units of ``2**-LOG_BITS``, bit by bit.
-
-    Squaring a number doubles its logarithm; each time the square exceeds 2, the next bit is one.
-
-    Examples
-    --------
-    >>> whole_logarithm(8) / 2**LOG_BITS, whole_logarithm(10) / 2**LOG_BITS
-    (3.0, 3.3219146728515625)
-    """
-    result = number.bit_length() - 1
-    number = number << (31 - result) if result <= 31 else number >> (result - 31)
-    for _ in range(LOG_BITS):
-        number = (number * number) >> 31
-        is_above = number >> 32
-        number >>= is_above
-        result = 2 * result + is_above
-    return result
-
-
-def length_factor(statistics: Statistics) -> int:
-    """Return k₁ b / mean length, in units of ``2**-32``, rounded down to its first 7 binary digits.
-
-    So it stays the same while a few documents come and go, and with it what is kept of a large collection.
-
-    Examples
-    --------
-    >>> length_factor(Statistics(2, 20, np.zeros(0, dtype=np.int64))) / 2**32
-    0.08984375
-    """
-    factor = (K1 * B * statistics.n_documents << FACTOR_BITS) // (1000 * max(1, statistics.total_length))
-    lost = max(0, factor.bit_length() - 7)
-    return factor >> lost << lost
+    bounds = np.cumsum([0, *(len(words) for words, _ in rows)]).astype(np.int32)
+    words = np.array([word for row in rows for word in row[0]], dtype=np.int32)
+    counts = np.array([count for row in rows for count in row[1]], dtype=np.float64)
+    check_query_counts((bounds, words, counts))
+    whole = index._snapshot
+    snapshot = whole if where is None else whole.restricted(where)
+    statistics = statistics_of(index.metric, whole)
+    return index._ranker.rank((bounds, words, counts), snapshot, statistics, k, index.n_jobs)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from treewass.search.index import TreeIndex
 from treewass.search.index_folder import load_index
-from treewass.search.shards import Shard
+from treewass.search.shard_answers import Shard
 from treewass.storage.data_folders import DATA_NAME, new_data
 from treewass.storage.folders import flush
 from treewass.storage.manifests import ManifestKind, are_described, check_file, describe_file

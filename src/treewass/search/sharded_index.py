@@ -16,8 +16,8 @@ from treewass.compute.threads import ForkSafeLock, ThreadTeam, cached_property, 
 from treewass.documents.histograms import check_counts, warn_about_empty_rows
 from treewass.search.held_documents import documents_of
 from treewass.search.index import TreeIndex
-from treewass.search.ranker import Ranker
-from treewass.search.shards import (
+from treewass.search.ranking import Ranker
+from treewass.search.shard_answers import (
     Shard,
     check_shards,
     even_shares,

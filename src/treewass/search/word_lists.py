@@ -117,7 +117,7 @@ class ListsOnce:
 
     def shares(self, metric: TreeMetric, segment: Segment, factor: int) -> NDArray[np.uint16]:
         """Return what each entry of the lists gives of its word's weight; kept until the mean length differs."""
-        from treewass.search.kernels.scores import LISTS, fill_shares
+        from treewass.search.kernels.ranking import LISTS, fill_shares
 
         lists = self.get(metric, segment)
         with self._making:

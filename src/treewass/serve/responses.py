@@ -35,7 +35,6 @@ from treewass.model.queries import (
 )
 from treewass.model.reasons import explain_label
 from treewass.search.held_documents import AnyIndex, documents_of
-from treewass.search.plain import has_known_word
 from treewass.serve import schemas
 from treewass.serve.service_settings import (
     MOST_BYTES,
@@ -48,6 +47,7 @@ from treewass.serve.service_settings import (
     Settings,
 )
 from treewass.trees.embedding import MASS_BITS
+from treewass.trees.numpy_embedding import has_known_word
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

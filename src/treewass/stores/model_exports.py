@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treewass.compute.arguments import check_choice
 from treewass.compute.extras import require
-from treewass.documents.arguments import check_choice
 from treewass.search.held_documents import documents_of
 from treewass.storage.folders import check_folder, replacing
 from treewass.stores.postgres_index import PostgresIndex

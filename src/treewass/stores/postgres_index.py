@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treewass.documents.arguments import check_integer
+from treewass.compute.arguments import check_integer
 from treewass.documents.histograms import check_counts, first_few, warn_about_empty_rows
 from treewass.search.snapshot import as_ids
 from treewass.stores.postgres_filters import check_value, compile_filter

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from treewass.compute.arguments import check_integer
 from treewass.compute.extras import require
-from treewass.documents.arguments import check_integer
 from treewass.stores.postgres_tables import (
     TableVersion,
     connect,

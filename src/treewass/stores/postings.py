@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treewass.compute.arguments import check_choice, check_integer
 from treewass.compute.extras import require
-from treewass.documents.arguments import check_choice, check_integer
 from treewass.documents.histograms import check_counts
 from treewass.search.held_documents import AnyIndex, documents_of
 from treewass.search.index import TreeIndex

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treewass.documents.arguments import check_integer
+from treewass.compute.arguments import check_integer
 from treewass.documents.histograms import check_counts
 from treewass.trees.embedding import embed_units, refuse_unknown, unknown_rows
 from treewass.trees.metric import TreeMetric

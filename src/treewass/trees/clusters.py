@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treewass.documents.arguments import check_choice, check_integer
+from treewass.compute.arguments import check_choice, check_integer
 from treewass.trees.checks import check_points, random_stream
 from treewass.trees.tree import Tree
 

@@ -1,7 +1,7 @@
 """Documents as sparse vectors whose L1 distance is the tree-Wasserstein distance.
 
 The loops are in `embedding_kernels.py`. A search embeds its queries with the same loops, called in
-`search/kernels/queries.py`, or with NumPy alone, in `search/plain.py`.
+`search/kernels/query_embedding.py`, or with NumPy alone, in `numpy_embedding.py`.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from treewass.documents.arguments import check_integer
+from treewass.compute.arguments import check_integer
 from treewass.documents.estimator_inputs import (
     check_documents,
     check_labelled_documents,

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from treewass.compute.arguments import check_positive
 from treewass.compute.threads import run_in_blocks
-from treewass.documents.arguments import check_positive
 from treewass.documents.histograms import to_histograms
 from treewass.trees.embedding import refuse_unknown
 from treewass.trees.matrices import subtree_matrix

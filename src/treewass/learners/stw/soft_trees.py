@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from treewass.compute.arguments import check_choice
 from treewass.compute.extras import require
-from treewass.documents.arguments import check_choice
 from treewass.trees.torch_losses import SubtreeSums
 from treewass.trees.tree import Tree
 

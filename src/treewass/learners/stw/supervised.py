@@ -13,14 +13,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from treewass.documents.arguments import check_choice, shown
+from treewass.compute.arguments import check_choice, shown
 from treewass.documents.estimator_inputs import check_documents, check_labelled_documents, check_ranges, check_weights
 from treewass.documents.histograms import empty_rows, to_histograms, warn_about_empty_rows
 from treewass.documents.word_vectors import AlignedVectors, check_vectors
 from treewass.learners.base import TreeTransformer
 from treewass.learners.stw.contrastive_batches import MASS, LabelledHistograms
 from treewass.learners.stw.epochs import EpochRecord, Schedule, StepSettings
-from treewass.learners.stw.margins import FittedTree, Plan, fit_tree, hang_words
+from treewass.learners.stw.tree_fitting import FittedTree, Plan, fit_tree, hang_words
 from treewass.learners.stw.unseen_words import most_like
 from treewass.trees.metric import TreeMetric
 from treewass.trees.shapes import perfect_tree

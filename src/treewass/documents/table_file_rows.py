@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from treewass.compute.extras import require
-from treewass.documents.corpus_rows import BadRow, Document, Request, check_names, to_document
+from treewass.documents.row_checks import BadRow, Document, Request, check_names, to_document
 
 __all__ = [
     "arrow_rows",

@@ -8,7 +8,7 @@ from treewass import (
     TreeMetric,
     TreeWassersteinClassifier,
 )
-from treewass.classify.metrics import METRICS, learn_metric, metric_learner, needs_labels
+from treewass.classify.metric_parameter import METRICS, learn_metric, metric_learner, needs_labels
 from treewass.documents import make_documents
 from treewass.documents.histograms import check_counts
 from treewass.learners import bow_metric, tfidf_metric

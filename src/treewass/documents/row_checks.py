@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treewass.documents.arguments import argument, has_argument
+from treewass.compute.arguments import argument, has_argument
 
 __all__ = [
     "BadRow",

@@ -11,9 +11,8 @@ from treewass import Tree, TreeIndex, TreeMetric
 from treewass.documents import make_documents
 from treewass.search import segments
 from treewass.search.held_documents import documents_of, moved_index
-from treewass.search.plain import embed_document, nearest_documents, nearest_of_rows
+from treewass.search.numpy_nearest import nearest_documents, nearest_of_rows
 from treewass.trees import star_tree
-from treewass.trees.embedding import embed_units
 
 
 def random_metric(n_words, n_components, seed, flat=False):
@@ -85,17 +84,6 @@ def test_answers_agree_in_sixteen_bits(monkeypatch, tile, n_tiles, n_pieces):
         assert_answers(found, (expected[0][[row]], expected[1][[row]]))
 
 
-@settings(max_examples=30)
-@given(seed=st.integers(0, 10**6), n_components=st.integers(1, 2))
-def test_embedding_is_the_compiled_one(seed, n_components):
-    random = np.random.default_rng(seed)
-    metric = random_metric(12, n_components, seed)
-    row = random.integers(0, 4, 12) * random.random(12)
-    embedded = embed_units(metric, row[None])
-    expected = dict(zip(embedded.indices.tolist(), embedded.data.tolist(), strict=True))
-    assert embed_document(metric, *arrays(row)) == expected
-
-
 @pytest.mark.parametrize("n_queries", [0, 1, 7, 60])
 @pytest.mark.parametrize("k", [1, 5, 300])
 def test_rows_are_answered_alike_with_numba_and_without(n_queries, k, monkeypatch):
@@ -118,7 +106,7 @@ def test_rows_are_answered_alike_with_numba_and_without(n_queries, k, monkeypatc
 def test_few_rows_do_not_start_numba():
     code = (
         "import sys, numpy as np; from treewass import TreeIndex, TreeMetric; from treewass.trees import star_tree; "
-        "from treewass.search.plain import nearest_of_rows; index = TreeIndex(TreeMetric(star_tree(2))); "
+        "from treewass.search.numpy_nearest import nearest_of_rows; index = TreeIndex(TreeMetric(star_tree(2))); "
         "found = nearest_of_rows(index, [([0], [1.0])] * 1999, 3); sys.stdout.write(str('numba' in sys.modules)); "
         "nearest_of_rows(index, [([0], [1.0])] * 2000, 3); sys.stdout.write(str('numba' in sys.modules))"
     )

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treewass.compute.compiling import array_at, compiled, inlined, inner
-from treewass.search.kernels.queries import embed_queries, parts
+from treewass.search.kernels.query_embedding import embed_queries, parts
 from treewass.search.kernels.selection import MOST, gather, key_bound, key_limit, merge, order
 from treewass.search.scratch import CLASSES, FOUND_ROOM
 from treewass.search.segments import WEIGHT_KINDS

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from treewass import ShardedIndex, TreeIndex, TreeMetric
 from treewass.search import Shard
-from treewass.search.shards import even_shares, merged, split_by_shard
+from treewass.search.shard_answers import even_shares, merged, split_by_shard
 from treewass.trees import star_tree
 
 METRIC = TreeMetric(star_tree(3))

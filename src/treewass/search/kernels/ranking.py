@@ -17,7 +17,7 @@ from treewass.compute.compiling import array_at, compiled, inlined, inner
 from treewass.compute.records import record_of
 from treewass.search.kernels.selection import gather, key_bound
 from treewass.search.kernels.shared_branches import make_notes, share_lists, share_rows, shared_at
-from treewass.search.ranking import (
+from treewass.search.numpy_ranking import (
     FACTOR_BITS,
     FIRST_PART,
     LENGTH_BITS,

@@ -121,7 +121,7 @@ class Comparer:
             near = self._to_segment(snapshot, segment, query, segment.searchable, row)
             kept = np.flatnonzero(near <= np.ldexp(float(radius), -self._metric.fraction_bits))
             return near[kept], segment.ids[segment.searchable[kept]]
-        from treewass.search.kernels.narrow import narrow_within
+        from treewass.search.kernels.narrow_values import narrow_within
 
         units, ids = np.empty(segment.n_searchable, dtype=np.int64), np.empty(segment.n_searchable, dtype=np.int64)
         found, reason = narrow_within(self._own_plan(snapshot, segment), *query, radius, units, ids)
@@ -205,27 +205,27 @@ class Comparer:
 @cache
 def _search_wide() -> _Loop:
     """Import the compiled loops when they are needed: that takes a moment."""
-    from treewass.search.kernels.wide import search_wide
+    from treewass.search.kernels.wide_values import search_wide
 
     return search_wide
 
 
 @cache
 def _search_narrow() -> _Loop:
-    from treewass.search.kernels.narrow import search_narrow
+    from treewass.search.kernels.narrow_values import search_narrow
 
     return search_narrow
 
 
 @cache
 def _wide_distances() -> _Loop:
-    from treewass.search.kernels.wide import wide_distances
+    from treewass.search.kernels.wide_values import wide_distances
 
     return wide_distances
 
 
 @cache
 def _narrow_distances() -> _Loop:
-    from treewass.search.kernels.narrow import narrow_distances
+    from treewass.search.kernels.narrow_values import narrow_distances
 
     return narrow_distances

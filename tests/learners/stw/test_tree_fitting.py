@@ -4,20 +4,20 @@ import pytest
 from treewass import TreeIndex, TreeMetric
 from treewass.documents import make_documents, to_histograms
 from treewass.documents.histograms import fingerprints
-from treewass.learners.stw import margins
+from treewass.learners.stw import tree_fitting
 from treewass.learners.stw.contrastive_batches import LabelledHistograms
 from treewass.trees import perfect_tree
 
 
 def test_equal_documents_are_held_out_together():
     counts = np.repeat(np.eye(20), 3, axis=0)
-    held = margins.hold_out(LabelledHistograms(to_histograms(counts), np.arange(60) % 2), 0.2, seed=0)
+    held = tree_fitting.hold_out(LabelledHistograms(to_histograms(counts), np.arange(60) % 2), 0.2, seed=0)
     assert held.sum() == 12
     assert (held.reshape(20, 3).sum(axis=1) % 3 == 0).all()
 
 
 def held_out(counts, labels, seed, fraction=0.2):
-    return margins.hold_out(LabelledHistograms(to_histograms(counts), labels), fraction, seed)
+    return tree_fitting.hold_out(LabelledHistograms(to_histograms(counts), labels), fraction, seed)
 
 
 @pytest.mark.parametrize("n_equal", [15, 60])
@@ -61,5 +61,5 @@ def test_few_documents_are_compared_as_by_an_index(n_documents, monkeypatch):
     index.add(some.histograms)
     expected = index.search(queries.histograms, 19)[1]
     for most in (2**24, 0):
-        monkeypatch.setattr(margins, "_FEW", most)
-        assert np.array_equal(margins.nearest_rows(metric, some, queries, None), expected)
+        monkeypatch.setattr(tree_fitting, "_FEW", most)
+        assert np.array_equal(tree_fitting.nearest_rows(metric, some, queries, None), expected)

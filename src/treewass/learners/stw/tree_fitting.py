@@ -165,7 +165,7 @@ def nearest_rows(
 
 def _dense(metric: TreeMetric, documents: LabelledHistograms) -> NDArray[np.float64]:
     """Embed documents as whole numbers, without compiled loops, shape (n_documents, n_features)."""
-    from treewass.search.plain import embed_document
+    from treewass.trees.numpy_embedding import embed_document
 
     dense = np.zeros((len(documents), metric.n_features))
     rows = documents.histograms

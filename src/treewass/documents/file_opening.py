@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO, cast
 
+from treewass.compute.arguments import argument
 from treewass.compute.extras import require
-from treewass.documents.arguments import argument
 
 __all__ = ["BROKEN_GZIP", "COMPRESSED", "find_encoding", "open_binary", "open_text"]
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from treewass.documents.arguments import as_options, check_choice, check_integer, check_positive
+from treewass.compute.arguments import as_options, check_choice, check_integer, check_positive
 
 
 @pytest.mark.parametrize("value", [0, -1, 1.0, "1", None, True])

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 from tests.cli.test_commands import CSV, invoke
 from treewass import DocumentModel
 from treewass.cli import app as cli
-from treewass.cli import parts
+from treewass.cli import partitions
 from treewass.documents import read_corpus
 
 
@@ -30,7 +30,7 @@ def refused(*arguments):
 def test_a_model_of_files_is_that_of_memory_and_labels_go_to_a_folder(files, tmp_path, monkeypatch):
     import pyarrow.parquet as parquet
 
-    monkeypatch.setattr(parts, "_LARGE", 10)  # so that the size decides
+    monkeypatch.setattr(partitions, "_LARGE", 10)  # so that the size decides
     output = invoke("fit", files, "-o", tmp_path / "parts", "--neighbors", 3)
     assert "Learned from" in output
     invoke("fit", files, "-o", tmp_path / "memory", "--neighbors", 3, "--test-size", 0, "--in-memory")

@@ -11,9 +11,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, TextIO
 
+from treewass.compute.arguments import argument
 from treewass.compute.threads import ForkSafeLock
-from treewass.documents.arguments import argument
-from treewass.documents.corpus_rows import (
+from treewass.documents.row_checks import (
     BadRow,
     Document,
     Request,

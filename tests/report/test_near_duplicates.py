@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treewass.report.word_triples import alike_pairs, triple_sets
+from treewass.report.near_duplicates import alike_pairs, triple_sets
 
 
 def brute_force(texts):
@@ -46,7 +46,7 @@ def test_many_texts_are_compared_in_blocks():
 def test_long_texts_are_compared_few_at_a_time(monkeypatch):
     texts = [" ".join([f"w{number}" for number in range(length)] + ["end"]) for length in range(20, 60)]
     sets, expected = triple_sets(texts), brute_force(texts)
-    monkeypatch.setattr("treewass.report.word_triples._ENTRIES", 1000)
+    monkeypatch.setattr("treewass.report.near_duplicates._ENTRIES", 1000)
     blocks = list(alike_pairs(sets))
     sizes = np.diff(sets.indptr)
     assert max(int(sizes[pairs].sum()) for pairs, _ in blocks) <= 1000 + 2 * sizes.max()
