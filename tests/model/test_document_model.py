@@ -102,7 +102,7 @@ def test_documents_come_and_go_without_learning():
     with pytest.raises(ValueError, match=r"15"):
         model.remove([0, 15])
     assert 0 in model.index_
-    with pytest.raises(ValueError, match=r"got \['bird'\]\. Use update"):
+    with pytest.raises(ValueError, match=r"got 'bird'\. Use update"):
         model.add(["a bird"], ["bird"])
     with pytest.raises(ValueError, match="Expected labels such as 'car', got 1"):
         model.add(["a bird"], [1])
