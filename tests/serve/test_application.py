@@ -98,7 +98,7 @@ def test_results_are_filtered_and_paged(client, path):
 @pytest.mark.parametrize(
     ("where", "sentence"),
     [
-        ({f"column {number}": 1 for number in range(51)}, "at most 50 items"),
+        ({f"column {number}": 1 for number in range(51)}, "at most 50 names"),
         ({"label": ["dog"] * 1001}, "at most 1000 items"),
         ({"label": [["!=", "dog"]] * 21}, "at most 20 items"),
         ({"label": [["!=", *["dog"] * 1000]]}, "at most 1000 items"),
@@ -712,3 +712,11 @@ def test_labels_to_look_at_are_listed_and_follow_the_writes(writer):
         assert doubt["probability"] > doubt["own_probability"]
     writer.patch(f"/api/documents/{number}", json={"label": "cat"})
     assert writer.get("/api/review").json()["pairs"] == []
+
+
+def test_fewer_documents_are_looked_at_if_they_are_long(writer, monkeypatch):
+    monkeypatch.setattr("treewass.serve.reviews._MOST_BYTES", sum(map(len, TEXTS)) // 3)
+    assert writer.get("/api/review").json()["looked_at"] == 5  # of 15
+    monkeypatch.setattr("treewass.serve.reviews._MOST_BYTES", 1)
+    writer.patch("/api/documents/0", json={"label": "dog"})
+    assert writer.get("/api/review").json()["looked_at"] == 1

@@ -12,10 +12,28 @@ def test_unknown_names_are_one_error_however_many_they_are():
     assert caught.value.error_count() == 1
 
 
-def test_unknown_names_within_documents_are_one_error_a_document():
+def test_unknown_names_within_documents_are_one_error():
     with pytest.raises(ValidationError, match="Expected text, label, title, key, columns, got name 0") as caught:
         NewDocuments.model_validate({"documents": [UNKNOWN] * 100})
-    assert caught.value.error_count() == 100
+    assert caught.value.error_count() == 1
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"texts": [1] * 100_000},
+        {"texts": ["a"], "where": dict.fromkeys(map(str, range(100_000)), True)},
+        {"texts": ["a"], "where": {"label": [True] * 100_000}},
+        {"texts": ["a"], "where": {str(number): [[True] * 1000] * 20 for number in range(50)}},
+        {"documents": [1] * 100_000},
+        {"documents": [{"text": "a", "columns": dict.fromkeys(map(str, range(100_000)), True)}]},
+    ],
+)
+def test_wrong_values_are_few_errors_however_many_they_are(fields):
+    """Nothing else is answered while errors are collected."""
+    with pytest.raises(ValidationError) as caught:
+        (NewDocuments if "documents" in fields else SearchRequest).model_validate(fields)
+    assert caught.value.error_count() < 500
 
 
 def test_a_description_still_says_that_no_other_names_are_taken():

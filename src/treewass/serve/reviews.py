@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Reviews"]
 
-_MOST_LOOKED_AT = 3000  # documents: more would take longer than a request may
+_MOST_LOOKED_AT = 3000  # documents: more would take longer than a request may, and so would more bytes of text
+_MOST_BYTES = 10_000_000
 _MOST_SHOWN = 200
 
 
@@ -33,7 +34,10 @@ class Reviews:
 
 
 def _review(held: Contents) -> schemas.Review:
-    found = oddities_of(held, _MOST_LOOKED_AT)
+    texts, count = held.documents.texts, _MOST_LOOKED_AT
+    if texts is not None and texts.content.size:
+        count = min(count, max(1, _MOST_BYTES * len(texts) // texts.content.size))  # by their mean length
+    found = oddities_of(held, count)
     pairs = [pair for pair in found.duplicates if pair.first.label != pair.second.label]
     return schemas.Review(
         documents=len(held.index),

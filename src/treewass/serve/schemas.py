@@ -5,7 +5,16 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, Field, StrictFloat, StrictInt, StrictStr, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    Field,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+    field_validator,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from treewass.documents.texts import excerpt
@@ -17,12 +26,28 @@ _LONGEST_NAME = 50  # characters of an unknown name in a message
 _LONGEST_EXCERPT = 600  # characters of a text in a list
 _MOST_BRANCH_WORDS = 8
 _FARTHEST = 10_000  # result to page to
+_MOST_FILTERS, _MOST_COLUMNS = 50, 100
 Number = Annotated[StrictInt, Field(ge=-(2**63), lt=2**63)]
 Label = Annotated[StrictStr, Field(max_length=1000)] | Number
 Text = Annotated[StrictStr, Field(max_length=MOST_CHARACTERS)]
 Value = StrictStr | Number | StrictFloat | None
-_Values = Annotated[list[Value], Field(max_length=1000)]
-Texts = Annotated[list[Text], Field(min_length=1, max_length=MOST_TEXTS)]
+_Values = Annotated[list[Value], Field(max_length=1000, fail_fast=True)]
+Texts = Annotated[list[Text], Field(min_length=1, max_length=MOST_TEXTS, fail_fast=True)]
+
+
+def _at_most(count: int) -> BeforeValidator:
+    """Refuse a mapping of too many names before each is looked at, which could take minutes."""
+
+    def check(values: Any) -> Any:
+        if isinstance(values, dict) and len(values) > count:
+            raise PydanticCustomError("too_long", "Expected at most {count} names", {"count": count})
+        return values
+
+    return BeforeValidator(check)
+
+
+_Wanted = Value | _Values | Annotated[list[_Values], Field(max_length=20, fail_fast=True)]
+_Filter = Annotated[dict[str, _Wanted], Field(max_length=_MOST_FILTERS), _at_most(_MOST_FILTERS)]
 
 
 class _Request(BaseModel):
@@ -47,9 +72,8 @@ class _Found(_Request):
     k: Annotated[int, Field(ge=1, le=MOST_NEIGHBORS, description="Documents to find for each text.")] = 10
     offset: Annotated[int, Field(ge=0, le=_FARTHEST, description="Documents to pass over: for further results.")] = 0
     where: Annotated[
-        dict[str, Value | _Values | Annotated[list[_Values], Field(max_length=20)]] | None,
+        _Filter | None,
         Field(
-            max_length=50,
             description="Only documents with these values of `label`, `id` and kept columns; of a list of values one "
             "is enough. A list of an operator (==, !=, <, <=, >, >=) and a value compares, and of several such lists "
             'all must hold: {"label": ["sports", "news"], "year": [[">", 2020], ["<", 2024]]}.',
@@ -130,14 +154,15 @@ class NewDocumentView(_Request):
     ] = None
     columns: Annotated[
         dict[Annotated[str, Field(max_length=200)], Value],
-        Field(max_length=100, description="What else to keep of it, to filter by."),
+        Field(max_length=_MOST_COLUMNS, description="What else to keep of it, to filter by."),
+        _at_most(_MOST_COLUMNS),
     ] = {}
 
 
 class NewDocuments(_Request):
     """Documents to add, all of them or none."""
 
-    documents: Annotated[list[NewDocumentView], Field(min_length=1, max_length=MOST_TEXTS)]
+    documents: Annotated[list[NewDocumentView], Field(min_length=1, max_length=MOST_TEXTS, fail_fast=True)]
 
 
 class NewLabel(_Request):
