@@ -244,7 +244,7 @@ def test_documents_come_and_go(writer):
     assert post(writer, "search", texts=["a cat in the car"], k=1)["results"][0]["hits"][0]["id"] == 15
     assert writer.delete("/api/documents/15").json() == {"id": 15, "repeated": False}
     assert writer.get("/api/documents/15").status_code == 404
-    assert writer.delete("/api/documents/15").json() == {"detail": "There is no document 15."}
+    assert writer.delete("/api/documents/15").json() == {"detail": "No document in the model has id 15."}
 
 
 def test_documents_have_keys_and_columns_and_need_no_label(writer):
@@ -399,7 +399,7 @@ def test_a_body_without_a_length_is_limited_too(client):
 @pytest.mark.parametrize(
     ("path", "body", "status", "sentence"),
     [
-        ("explain", {"first": 99, "second": 1}, 404, "There is no document 99."),
+        ("explain", {"first": 99, "second": 1}, 404, "No document in the model has id 99."),
         ("explain", {"first": "zebra", "second": 1}, 422, "Expected a known word in the first document"),
         ("explain", {"first": 2**63, "second": 1}, 422, "body.first"),
         ("documents", {"documents": [{"text": "a", "label": "bird"}]}, 422, "labels that the model has learned"),
@@ -598,10 +598,10 @@ _REVIEW = ("GET", "/api/review", None)
     ("work", "request_for_it", "others", "n_taken"),
     [  # at most so many are answered or wait, the rest is turned away
         ("application.compare", _COMPARE, [_REVIEW], 17),
-        ("responses.TreeViews.branch", ("GET", "/api/tree", None), [_REVIEW], 17),
+        ("responses.TreeView.branch", ("GET", "/api/tree", None), [_REVIEW], 17),
         ("application.search_texts", ("POST", "/api/search", {"texts": ["a cat"], "highlight": True}), [_REVIEW], 17),
         ("application.predict_texts", ("POST", "/api/predict", {"texts": ["a cat"], "explain": True}), [_REVIEW], 17),
-        ("reviews.Reviews.of", _REVIEW, [_COMPARE, ("GET", "/api/tree", None)], 3),
+        ("reviews.oddities_of", _REVIEW, [_COMPARE, ("GET", "/api/tree", None)], 3),
     ],
 )
 def test_long_answers_wait_behind_their_like_and_nothing_else_does(

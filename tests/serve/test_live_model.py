@@ -199,7 +199,7 @@ def test_refused_writes_change_nothing(live):
     before = live.n_pending
     with pytest.raises(ValueError, match="labels that the model has learned"):
         live.add([CAT, NewDocument("a bird", "bird")])
-    with pytest.raises(ValueError, match="There is no document 99"):
+    with pytest.raises(ValueError, match="No document in the model has id 99"):
         live.remove([3, 99])
     assert live.n_pending == before
     assert len(live.current().index) == 15

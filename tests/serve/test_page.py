@@ -317,7 +317,7 @@ def test_what_cannot_be_compared_is_said(open_page):
     page.get_by_text("Expected a known word in the first document").wait_for()
     page.locator("#first").fill("id:999")
     page.get_by_role("button", name="Compare").click()
-    page.get_by_text("There is no document 999.").wait_for()
+    page.get_by_text("No document in the model has id 999.").wait_for()
 
 
 def test_tree_is_browsed(open_page):

@@ -23,6 +23,7 @@ from pydantic import BaseModel
 
 import treewass
 from treewass.model.inference import count_documents, count_texts, describe_document
+from treewass.model.queries import example_queries
 from treewass.serve import schemas
 from treewass.serve.applied_writes import KeyUsedError, NewDocument, UnknownDocumentError
 from treewass.serve.guards import Guard, RequestLog
@@ -31,7 +32,8 @@ from treewass.serve.live_model import LiveModel
 from treewass.serve.measures import Measures
 from treewass.serve.problems import explain_problems
 from treewass.serve.responses import (
-    TreeViews,
+    Latest,
+    TreeView,
     UnexplainedError,
     are_known,
     compare,
@@ -40,7 +42,7 @@ from treewass.serve.responses import (
     search_texts,
     similar_documents,
 )
-from treewass.serve.reviews import Reviews
+from treewass.serve.reviews import review_of
 from treewass.serve.service_settings import Settings
 from treewass.serve.writes import DamagedWritesError, UncertainWriteError
 
@@ -270,12 +272,17 @@ async def _written(lane: Lane, answer: Callable[[], BaseModel]) -> Response:
 
 
 def _add_views(router: APIRouter, live: LiveModel, lanes: Lanes, settings: Settings) -> None:
-    views = TreeViews()
+    views, examples = Latest(TreeView), Latest(example_queries)
 
     @router.get("/model", tags=["service"], response_model=schemas.ModelView)
     async def model() -> Response:
         """Describe the model that is served."""
-        return await _written(lanes.reads, lambda: describe_model(live.current(), settings))
+
+        def describe() -> schemas.ModelView:
+            held = live.current()
+            return describe_model(held, settings, examples.of(held))
+
+        return await _written(lanes.reads, describe)
 
     @router.get("/documents/{number}", tags=["documents"], responses=_NO_DOCUMENT, response_model=schemas.DocumentView)
     async def get_document(number: _Id) -> Response:
@@ -294,13 +301,13 @@ def _add_views(router: APIRouter, live: LiveModel, lanes: Lanes, settings: Setti
             trees = held.index.metric.trees
             if component >= len(trees) or node >= trees[component].n_nodes:
                 raise HTTPException(404, f"There is no node {node} in a tree {component}.")
-            return views.branch(held, component, node)
+            return views.of(held, component).branch(node)
 
         return await _written(lanes.explanations, answer)  # after a write, it looks at all documents again
 
 
 def _add_review(router: APIRouter, live: LiveModel, lane: Lane) -> None:
-    reviews = Reviews()
+    reviews = Latest(review_of)
 
     @router.get("/review", tags=["questions"], response_model=schemas.Review)
     async def review() -> Response:
@@ -348,10 +355,8 @@ def _explaining_writes() -> Iterator[None]:
     """Say what is wrong with a write, or with the disk."""
     try:
         yield
-    except (DamagedWritesError, TimeoutError):
+    except (DamagedWritesError, TimeoutError, HTTPException):
         raise  # it is not the request that is wrong, or others explain it
-    except HTTPException:
-        raise
     except UnknownDocumentError as error:
         raise HTTPException(404, str(error)) from error
     except KeyUsedError as error:
@@ -370,7 +375,7 @@ def _matching(held: Contents, where: dict[str, Any] | None) -> NDArray[np.int64]
         raise HTTPException(422, f"where: {error}") from error
 
 
-def _named(held: Contents, id: int | None, key: str | None) -> int:
+def _named(held: Contents, id: int | None, key: str | None = None) -> int:
     """Return the id of a document that is named by its id or its key."""
     try:
         return held.id_of(id, key)
@@ -382,19 +387,11 @@ def _text_or_id(held: Contents, document: str | int | schemas.DocumentKey) -> st
     """Return a text as it is, and the id of a document that is there."""
     if isinstance(document, schemas.DocumentKey):
         return _named(held, None, document.key)
-    if isinstance(document, int):
-        _demand_document(held, document)
-    return document
+    return document if isinstance(document, str) else _named(held, document)
 
 
 def _shown(held: Contents, number: int) -> schemas.DocumentView:
-    _demand_document(held, number)
-    return schemas.DocumentView.model_validate(describe_document(held, number))
-
-
-def _demand_document(held: Contents, number: int) -> None:
-    if number not in held.index:
-        raise HTTPException(404, f"There is no document {number}.")
+    return schemas.DocumentView.model_validate(describe_document(held, _named(held, number)))
 
 
 def _demand_one(texts: list[str], detailed: bool, name: str) -> None:

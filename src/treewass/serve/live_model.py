@@ -187,7 +187,7 @@ class LiveModel:
     def _demand(self, ids: Sequence[int]) -> None:
         unknown = next((number for number in ids if number not in self._held.index), None)
         if unknown is not None:
-            raise UnknownDocumentError(f"There is no document {unknown}.")
+            raise UnknownDocumentError(f"No document in the model has id {unknown}.")
 
     def follow(self) -> None:
         """Take up what other processes have done to the folder: writes, folds, another model in the place of this one.

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
@@ -26,7 +25,6 @@ from treewass.model.inference import (
 )
 from treewass.model.queries import (
     are_typed,
-    example_queries,
     find_similar,
     find_typed,
     passage_of,
@@ -34,7 +32,7 @@ from treewass.model.queries import (
     word_rarities,
 )
 from treewass.model.reasons import explain_label
-from treewass.search.held_documents import AnyIndex, documents_of
+from treewass.search.held_documents import documents_of
 from treewass.serve import schemas
 from treewass.serve.service_settings import (
     MOST_BYTES,
@@ -53,7 +51,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "TreeViews",
+    "Latest",
+    "TreeView",
     "UnexplainedError",
     "are_known",
     "compare",
@@ -64,7 +63,7 @@ __all__ = [
 ]
 
 _MOST_MOVES = 100
-_EXAMPLES: WeakKeyDictionary[AnyIndex, list[str | None]] = WeakKeyDictionary()  # queries to try
+_Made = TypeVar("_Made")
 _PASSAGE = 500  # characters of a passage
 _SAME_BRANCH = 0.35  # the weight of words of the branch that is shared
 _TELLS_LITTLE = 0.1  # a word of the query so much less rare than the rarest is not marked
@@ -237,7 +236,7 @@ def compare(held: Contents, first: str | int, second: str | int) -> schemas.Comp
     )
 
 
-def describe_model(held: Contents, settings: Settings) -> schemas.ModelView:
+def describe_model(held: Contents, settings: Settings, examples: list[str | None]) -> schemas.ModelView:
     """Describe the model that is served, and what the service allows."""
     unlabelled, *counts = np.bincount(held.documents.codes + 1, minlength=len(held.classes) + 1).tolist()
     return schemas.ModelView(
@@ -250,7 +249,7 @@ def describe_model(held: Contents, settings: Settings) -> schemas.ModelView:
         class_counts=counts,
         unlabelled=unlabelled,
         columns=list(held.documents.columns),
-        examples=_examples(held),
+        examples=examples,
         learned=held.about.get("learned"),
         writable=settings.token is not None,
         protected=settings.reads_need_token,
@@ -264,14 +263,7 @@ def describe_model(held: Contents, settings: Settings) -> schemas.ModelView:
     )
 
 
-def _examples(held: Contents) -> list[str | None]:
-    """Return example queries, made once for the documents of an index."""
-    if held.index not in _EXAMPLES:
-        _EXAMPLES[held.index] = example_queries(held)
-    return _EXAMPLES[held.index]
-
-
-class _TreeView:
+class TreeView:
     """One tree of a model at one moment, with the masses that its documents put on it."""
 
     def __init__(self, held: Contents, component: int) -> None:
@@ -329,17 +321,16 @@ class _TreeView:
         return [schemas.BranchDocument(**fields, mass=mass) for fields, mass in found]
 
 
-class TreeViews:
-    """The latest view of each tree, replaced when the documents have changed."""
+class Latest(Generic[_Made]):
+    """What was made of a model at one moment, made again when the documents have changed; of each component, if any."""
 
-    def __init__(self) -> None:
-        self._making = threading.Lock()
-        self._views: dict[int, _TreeView] = {}
+    def __init__(self, make: Callable[..., _Made]) -> None:
+        self._make, self._making = make, threading.Lock()
+        self._made: dict[tuple[int, ...], tuple[Contents, _Made]] = {}
 
-    def branch(self, held: Contents, component: int, node: int) -> schemas.BranchView:
-        """Show a branch of a model at one moment: its classes, words, documents and the branches below it."""
+    def of(self, held: Contents, *component: int) -> _Made:
+        """Return it, for one after the other of those who ask."""
         with self._making:
-            view = self._views.get(component)
-            if view is None or view.held is not held:
-                view = self._views[component] = _TreeView(held, component)
-        return view.branch(node)
+            if component not in self._made or self._made[component][0] is not held:
+                self._made[component] = held, self._make(held, *component)
+            return self._made[component][1]

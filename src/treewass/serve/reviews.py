@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING
 
 from treewass.report.oddities import oddities_of
@@ -11,29 +10,15 @@ from treewass.serve import schemas
 if TYPE_CHECKING:
     from treewass.model.contents import Contents
 
-__all__ = ["Reviews"]
+__all__ = ["review_of"]
 
 _MOST_LOOKED_AT = 3000  # documents: more would take longer than a request may, and so would more bytes of text
 _MOST_BYTES = 10_000_000
 _MOST_SHOWN = 200
 
 
-class Reviews:
-    """The latest review, made again when the documents have changed."""
-
-    def __init__(self) -> None:
-        self._making = threading.Lock()
-        self._latest: tuple[Contents, schemas.Review] | None = None
-
-    def of(self, held: Contents) -> schemas.Review:
-        """Review a model at one moment."""
-        with self._making:
-            if self._latest is None or self._latest[0] is not held:
-                self._latest = held, _review(held)
-            return self._latest[1]
-
-
-def _review(held: Contents) -> schemas.Review:
+def review_of(held: Contents) -> schemas.Review:
+    """Review a model at one moment."""
     texts, count = held.documents.texts, _MOST_LOOKED_AT
     if texts is not None and texts.content.size:
         count = min(count, max(1, _MOST_BYTES * len(texts) // texts.content.size))  # by their mean length

@@ -28,9 +28,6 @@ from treewass.serve.service_settings import Settings
 if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
 
-    import uvicorn
-    from uvicorn.supervisors import Multiprocess
-
     from treewass.serve.guards import RequestLog
 
 __all__ = ["file_system", "run_service"]
@@ -40,6 +37,7 @@ _BACKLOG = 2048
 _SHUTDOWN_SECONDS = 10
 _HEALTHY_SECONDS = 30  # within which a worker answers, on a busy machine too; otherwise another one takes its place
 _DESCRIPTORS = 65_536
+_COUNTS = "PROMETHEUS_MULTIPROC_DIR"  # where workers keep what they count, which each of them adds up
 _CANNOT_START = 3  # with which a worker tells uvicorn that another try would fail too
 _MOUNTS = Path("/proc/self/mounts")
 _NETWORK = {
@@ -104,9 +102,12 @@ def run_service(
     with ExitStack() as opened:
         live = opened.enter_context(LiveModel(path, store))
         if workers > 1:
-            opened.enter_context(_shared_counts())
+            counts = TemporaryDirectory(prefix="treewass-counts-", ignore_cleanup_errors=True)
+            os.environ[_COUNTS] = opened.enter_context(counts)
+            opened.callback(os.environ.pop, _COUNTS)
         listener = opened.enter_context(_listen(host, port))
-        opened.enter_context(_restoring_signals())
+        for number in _SIGNALS:
+            opened.callback(signal.signal, number, signal.getsignal(number))
         opened.enter_context(_keeping(live, folds=True))
         make = partial(_worker_app, path, store, settings, json_log)
         run, stop = _prepared_server(live, make, settings, workers, listener)
@@ -130,18 +131,6 @@ def file_system(folder: Path, mounts: str) -> str:
         if folder.resolve().is_relative_to(place) and len(place) >= len(found[0]):
             found = (place, kind)
     return found[1]
-
-
-@contextmanager
-def _shared_counts() -> Iterator[None]:
-    """Give workers a folder for what they count, which each of them adds up."""
-    name = "PROMETHEUS_MULTIPROC_DIR"
-    with TemporaryDirectory(prefix="treewass-counts-", ignore_cleanup_errors=True) as folder:
-        os.environ[name] = folder
-        try:
-            yield
-        finally:
-            del os.environ[name]
 
 
 @contextmanager
@@ -193,30 +182,14 @@ def _prepared_server(
     _warm_up(live)  # before workers start, so that one process compiles what all of them load
     if workers == 1:
         server = uvicorn.Server(uvicorn.Config(create_app(live, settings), **_server_settings()))
-        return partial(_run_alone, server, listener), server.handle_exit
+        return lambda: [server.run([listener])], server.handle_exit  # type: ignore[func-returns-value]
     several = Multiprocess(uvicorn.Config(make, factory=True, workers=workers, **_server_settings()), [listener])
-    return partial(_run_workers, several), lambda number, _: several.signal_queue.append(number)
 
+    def run() -> list[int | None]:
+        several.run()
+        return [worker.exitcode for worker in several.processes]
 
-def _run_alone(server: uvicorn.Server, listener: socket.socket) -> list[int | None]:
-    server.run([listener])
-    return []
-
-
-def _run_workers(several: Multiprocess) -> list[int | None]:
-    several.run()
-    return [worker.exitcode for worker in several.processes]
-
-
-@contextmanager
-def _restoring_signals() -> Iterator[None]:
-    """Leave the handlers of signals as they were."""
-    before = [(number, signal.getsignal(number)) for number in _SIGNALS]
-    try:
-        yield
-    finally:
-        for number, handler in before:
-            signal.signal(number, handler)
+    return run, lambda number, _: several.signal_queue.append(number)
 
 
 def _listen(host: str, port: int) -> socket.socket:
