@@ -23,8 +23,8 @@ from treewass import (
     TreeWassersteinClassifier,
 )
 from treewass.classify import ComparedNeighbors, TreeKMedoids
-from treewass.distances import flowtree
-from treewass.learners import bow_metric
+from treewass.distances import FittedLengths, UltrametricWasserstein, flowtree
+from treewass.learners import SingularTreeWasserstein, bow_metric
 
 TEXTS = [
     "cats purr and sleep",
@@ -85,6 +85,9 @@ def expected_failed_checks(estimator):
         TreeSlicedWasserstein(n_trees=2),
         TopicTreeWasserstein(),
         TreeSlicedWasserstein(n_trees=1, words="clusters"),
+        FittedLengths(),
+        SingularTreeWasserstein(max_iter=5),
+        UltrametricWasserstein(n_document_pairs=20, max_iter=5),
         TreeKMedoids(n_clusters=3, n_init=2),
         ComparedNeighbors(distance=Flowtree(), n_neighbors=3),
         ComparedNeighbors(distance=QuadtreeWasserstein(), n_neighbors=3),

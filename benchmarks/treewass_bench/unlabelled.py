@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treewass import TopicTreeWasserstein, TreeIndex, TreeSlicedWasserstein
-from treewass.learners import bow_metric, tfidf_metric
+from treewass.learners import SingularTreeWasserstein, bow_metric, tfidf_metric
 from treewass_bench.cells import Cell
 from treewass_bench.datasets import PAPER_SETS, Split, load_split
 from treewass_bench.layout import figure, sets_of, table
@@ -28,6 +28,7 @@ _K = 10
 UNLABELLED_METHODS = {
     "topics": "**treewass** without labels (`TopicTreeWasserstein`)",
     "tsw-svd": "TSW-10 on latent vectors (`TreeSlicedWasserstein()`)",
+    "singular": "tree singular vectors (`SingularTreeWasserstein`)",
     "tfidf": "TF-IDF, L1",
     "bow": "bag of words, L1",
     "tfidf-cosine": "TF-IDF, cosine",
@@ -115,8 +116,8 @@ def _metric(method: str, counts: Any) -> Any:
         return bow_metric(counts.shape[1])
     if method == "tfidf":
         return tfidf_metric(counts)
-    learner = TopicTreeWasserstein() if method == "topics" else TreeSlicedWasserstein()
-    return learner.fit(counts).metric_
+    learners = {"topics": TopicTreeWasserstein, "tsw-svd": TreeSlicedWasserstein, "singular": SingularTreeWasserstein}
+    return learners[method]().fit(counts).metric_
 
 
 def unlabelled_markdown(rows: Iterable[Row]) -> str:

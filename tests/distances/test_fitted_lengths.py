@@ -90,7 +90,7 @@ def test_equal_vectors_give_lengths_of_zero():
         ({"n_word_pairs": 0}, "n_word_pairs as an integer"),
         ({"n_document_pairs": 1.5}, "n_document_pairs as an integer"),
         ({"word_vectors": VECTORS[:3]}, "each of the metric's 50 words, got 3"),
-        ({"X": np.eye(1, 50)}, "at least two documents"),
+        ({"X": np.eye(1, 50)}, "two documents or more"),
         ({"metric": TreeMetric([star_tree(50)] * 2, [np.ones(50), np.arange(1, 51)])}, "same word masses"),
     ],
 )

@@ -10,6 +10,7 @@ from .lower_bounds import centroid_distance as centroid_distance
 from .lower_bounds import rwmd as rwmd
 from .swmd import SupervisedWordMover as SupervisedWordMover
 from .swmd_training import SwmdRecord as SwmdRecord
+from .ultrametric import UltrametricWasserstein as UltrametricWasserstein
 from .unbalanced import unbalanced_distance as unbalanced_distance
 from .word_mover import wmd as wmd
 from .word_mover import wmd_neighbors as wmd_neighbors

@@ -11,7 +11,7 @@ from treewass.compute.arguments import check_integer, check_positive
 from treewass.distances.word_mover import transport_cost
 from treewass.documents.estimator_inputs import check_documents
 from treewass.documents.histograms import check_counts, to_histograms
-from treewass.documents.word_vectors import check_vectors
+from treewass.documents.word_vectors import check_vectors, svd_vectors
 from treewass.learners.base import TreeTransformer
 from treewass.learners.unsupervised import QuadtreeWasserstein
 from treewass.trees.checks import random_stream
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from treewass.documents.word_vectors import AlignedVectors
 
-__all__ = ["FittedLengths", "fit_edge_lengths"]
+__all__ = ["FittedLengths", "fit_edge_lengths", "paired_costs"]
 
 _MOST_PASSES, _TOLERANCE = 300, 1e-3
 
@@ -108,11 +108,10 @@ def fit_edge_lengths(
         for tree, features in zip(metric.trees, metric.word_features, strict=True)
     ]
     fitted = TreeMetric.average([TreeMetric(tree, metric.masses[0]) for tree in trees])
-    first = random.randint(histograms.shape[0], size=n_document_pairs)
-    second = (first + random.randint(1, histograms.shape[0], size=n_document_pairs)) % histograms.shape[0]
+    first, second, truth = paired_costs(histograms, vectors, n_document_pairs, random, caller="fit_edge_lengths")
     embedded = embed(TreeMetric(fitted.trees), histograms, fixed_point=False)  # these carry the word masses already
     estimates = abs(embedded[first] - embedded[second]) @ np.ones(fitted.n_features)
-    truth, size = _transport_costs(histograms, first, second, vectors), float(estimates @ estimates)
+    size = float(estimates @ estimates)
     factor = float(estimates @ truth) / size if size > 0 else 1.0  # by least squares
     return TreeMetric([tree.scaled(factor) for tree in fitted.trees], metric.masses)
 
@@ -122,8 +121,9 @@ class FittedLengths(TreeTransformer):
 
     Parameters
     ----------
-    word_vectors : AlignedVectors or array-like of shape (n_words, n_dimensions)
-        The vector of each column of the counts. A word without a vector carries no mass.
+    word_vectors : AlignedVectors or array-like of shape (n_words, n_dimensions), optional
+        The vector of each column of the counts. A word without a vector carries no mass. By default vectors are made
+        from the documents, by `treewass.documents.svd_vectors`.
     random_state : int, RandomState instance or None, default=0
         Chooses the shift of the cells and the pairs that lengths are fitted to.
 
@@ -150,7 +150,7 @@ class FittedLengths(TreeTransformer):
     def __init__(
         self,
         *,
-        word_vectors: AlignedVectors | ArrayLike,
+        word_vectors: AlignedVectors | ArrayLike | None = None,
         random_state: int | np.random.RandomState | None = 0,
     ) -> None:
         self.word_vectors = word_vectors
@@ -172,9 +172,11 @@ class FittedLengths(TreeTransformer):
             Itself.
         """
         counts = check_documents(self, X, reset=True)
-        grown = QuadtreeWasserstein(word_vectors=self.word_vectors, random_state=self.random_state).fit(counts)
-        options: dict[str, Any] = {"word_vectors": self.word_vectors, "random_state": self.random_state}
-        self.metric_ = fit_edge_lengths(grown.metric_, counts, **options)
+        given = self.word_vectors
+        if given is None:
+            given = svd_vectors(counts, random_state=self.random_state)
+        options: dict[str, Any] = {"word_vectors": given, "random_state": self.random_state}
+        self.metric_ = fit_edge_lengths(QuadtreeWasserstein(**options).fit(counts).metric_, counts, **options)
         return self
 
 
@@ -184,7 +186,7 @@ def _histograms(metric: TreeMetric, counts: csr_array, covered: NDArray[np.bool_
     counts.eliminate_zeros()
     known = np.setdiff1d(np.arange(counts.shape[0]), unknown_rows(metric, counts))
     if known.size < 2:
-        raise ValueError(f"Expected at least two documents with a word that has a vector, got {known.size}.")
+        raise ValueError(f"Expected two documents or more with a word that has a vector, got n_samples = {known.size}.")
     return to_histograms(counts[known])
 
 
@@ -218,15 +220,44 @@ def _regressed(
     return Tree(tree.parents, edges, tree.word_nodes, lengths[tree.n_nodes - 1 :])
 
 
-def _transport_costs(
-    histograms: csr_array, first: NDArray[np.intp], second: NDArray[np.intp], vectors: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Compute true costs between documents, on their own words."""
+def paired_costs(
+    histograms: csr_array,
+    vectors: NDArray[np.float64],
+    n_pairs: int,
+    random: np.random.RandomState,
+    *,
+    caller: str,
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
+    """Draw pairs of different rows, and compute their true transport costs.
+
+    Parameters
+    ----------
+    histograms : csr_array of shape (n_documents, n_words)
+        At least two rows of mass one.
+    vectors : ndarray of shape (n_words, n_dimensions)
+        The vector of each word.
+    n_pairs : int
+        Pairs to draw.
+    random : RandomState
+        Draws them.
+    caller : str
+        Who needs POT, for the message if it is missing.
+
+    Returns
+    -------
+    first, second : ndarray of shape (n_pairs,)
+        Rows.
+    costs : ndarray of shape (n_pairs,)
+        The cost of each pair, on its own words.
+    """
     from scipy.spatial.distance import cdist
 
-    costs = np.empty(first.size)
+    n_rows = histograms.shape[0]
+    first = random.randint(n_rows, size=n_pairs)
+    second = (first + random.randint(1, n_rows, size=n_pairs)) % n_rows
+    costs = np.empty(n_pairs)
     for place, (one, other) in enumerate(zip(first, second, strict=True)):
         own, its = (slice(histograms.indptr[row], histograms.indptr[row + 1]) for row in (one, other))
         apart = cdist(vectors[histograms.indices[own]], vectors[histograms.indices[its]])
-        costs[place] = transport_cost(histograms.data[own], histograms.data[its], apart, caller="fit_edge_lengths")
-    return costs
+        costs[place] = transport_cost(histograms.data[own], histograms.data[its], apart, caller=caller)
+    return first, second, costs

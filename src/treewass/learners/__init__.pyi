@@ -1,5 +1,6 @@
 from .profile.class_counts import ClassCounts as ClassCounts
 from .profile.profile_learner import ProfileTreeWasserstein as ProfileTreeWasserstein
+from .singular import SingularTreeWasserstein as SingularTreeWasserstein
 from .stw.supervised import SupervisedTreeWasserstein as SupervisedTreeWasserstein
 from .topics import TopicTreeWasserstein as TopicTreeWasserstein
 from .unsupervised import QuadtreeWasserstein as QuadtreeWasserstein

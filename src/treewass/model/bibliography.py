@@ -58,6 +58,22 @@ REFERENCES: dict[str, str] = {
         journal="Transactions on Machine Learning Research",
         year="2022",
     ),
+    "Chen et al. 2024": _entry(
+        "inproceedings",
+        "chen2024learning",
+        author="Chen, Samantha and Tabaghi, Puoya and Wang, Yusu",
+        title="Learning Ultrametric Trees for Optimal Transport Regression",
+        booktitle="Proceedings of the AAAI Conference on Artificial Intelligence",
+        year="2024",
+    ),
+    "Düsterwald et al. 2025": _entry(
+        "inproceedings",
+        "duesterwald2025fast",
+        author='D{\\"u}sterwald, Kira M. and Hromadka, Samo and Yamada, Makoto',
+        title="Fast unsupervised ground metric learning with tree-{W}asserstein distance",
+        booktitle="International Conference on Learning Representations",
+        year="2025",
+    ),
     "Kusner et al. 2015": _entry(
         "inproceedings",
         "kusner2015from",
