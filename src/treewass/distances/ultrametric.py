@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from treewass.compute.arguments import check_choice, check_integer
 from treewass.distances.fitted_lengths import paired_costs
-from treewass.documents.arguments import check_choice, check_integer
 from treewass.documents.estimator_inputs import check_documents
 from treewass.documents.histograms import to_histograms
 from treewass.documents.word_vectors import check_vectors, svd_vectors

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from treewass.documents.arguments import check_integer, check_positive
+from treewass.compute.arguments import check_integer, check_positive
 from treewass.documents.estimator_inputs import check_documents
 from treewass.documents.histograms import empty_rows, to_histograms, warn_about_empty_rows
 from treewass.documents.word_vectors import svd_vectors
