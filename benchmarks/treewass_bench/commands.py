@@ -238,6 +238,26 @@ def few_command(
         )
 
 
+@app.command("validation")
+def validation_command(
+    as_json: AsJson = False,
+    sets: Sets = "twitter",
+    methods: Annotated[str, typer.Option(help="Names of methods, with commas.")] = "stw,stw-lars",
+    splits: Annotated[int, typer.Option(min=1, help="The first so many splits of each set.")] = 5,
+    folds: Annotated[int, typer.Option(min=1, max=5, help="How many of five parts are held out, one by one.")] = 2,
+    data: Data = None,
+    output: Output = None,
+    table: Table = None,
+) -> None:
+    """Measure methods on parts of the training documents, as a choice between them must be made."""
+    from treewass_bench.validation import validation_cells, validation_markdown
+
+    if table is not None:
+        _lay_out(table, ("validation", "accuracy"), validation_markdown)
+    else:
+        _measure(validation_cells(data, sets.split(","), methods.split(","), splits, folds), as_json, output)
+
+
 @app.command("border")
 def border_command(
     as_json: AsJson = False,

@@ -32,6 +32,7 @@ __all__ = [
     "TunedLinear",
     "best_penalty",
     "equal_documents",
+    "folds_of",
     "load_network",
     "load_static",
     "methods_table",
@@ -186,7 +187,7 @@ def equal_documents(counts: Any) -> NDArray[np.intp]:
     return np.asarray(np.unique(fingerprints(to_histograms(counts)), return_inverse=True)[1])
 
 
-def _folds(counts: Any, labels: NDArray[Any], n_splits: int) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+def folds_of(counts: Any, labels: NDArray[Any], n_splits: int) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
     """Split training documents for validation, equal ones together."""
     from sklearn.model_selection import StratifiedGroupKFold
 
@@ -228,7 +229,7 @@ class TunedLinear:
             TfidfTransformer(sublinear_tf=True), LinearSVC(random_state=0) if svm else LogisticRegression(max_iter=1000)
         )
         name = "linearsvc__C" if svm else "logisticregression__C"
-        folds, scoring = _folds(counts, labels, 5 if svm else 3), "accuracy" if svm else _log_loss_score
+        folds, scoring = folds_of(counts, labels, 5 if svm else 3), "accuracy" if svm else _log_loss_score
         self.penalty_ = _tune(model, name, counts, labels, folds, scoring, _START[self.kind])
         self.model_ = model.fit(counts, labels)
         self.classes_ = self.model_.classes_
