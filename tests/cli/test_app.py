@@ -27,6 +27,7 @@ def test_help_describes_every_command(arguments):
     assert result.exit_code == 0
     assert "Usage" in result.output
     assert "bench" not in result.output
+    assert "<bool>" not in result.output  # flags take no value
 
 
 def test_the_demo_prints_json(monkeypatch):

@@ -223,7 +223,7 @@ def test_ids_that_are_empty_or_come_again_are_bad_rows(tmp_path, monkeypatch):
     ):
         assert line in str(refused.value)
     result = runner.invoke(cli.app, ["fit", "pets.csv", "-o", "m", "--id", "nr", "--test-size", "0", "--skip-bad"])
-    assert "3 bad rows are left out; bad-rows.csv lists them" in result.stderr
+    assert "3 bad rows left out; bad-rows.csv lists them" in result.stderr
     assert [line.split(",")[0] for line in Path("bad-rows.csv").read_text("utf-8").splitlines()[1:]] == [
         "line 4",
         "line 5",
@@ -249,6 +249,15 @@ def test_predict_reads_files_and_standard_input(model, data, tmp_path):
         "dog",
         "car",
     ]
+
+
+def test_predict_says_where_the_labels_are_and_how_to_label_one_text(model, data, tmp_path):
+    result = runner.invoke(cli.app, ["predict", str(model), str(data), "-o", str(tmp_path / "out.csv")])
+    assert (result.stdout, result.stderr) == ("", f"45 labels written to {tmp_path / 'out.csv'}.\n")
+    with pytest.raises(FileNotFoundError, match=r"no file 'my cat'\. To label one text, run: treewass explain \S+ 'my"):
+        invoke("predict", model, "my cat")
+    with pytest.raises(FileNotFoundError, match=r"There is no file or folder none\.csv"):
+        invoke("predict", model, "none.csv")
 
 
 def test_predict_says_on_how_many_documents_of_the_model_the_error_is(model, data, tmp_path):
@@ -497,11 +506,15 @@ def test_standard_input_is_named_as_such(model):
 def test_compare_writes_a_table_and_the_papers(tmp_path):
     data = tmp_path / "pets.csv"
     lines = [f"{'cat purr' if n % 2 else 'dog bark'} w{n % 3},{'cat' if n % 2 else 'dog'}" for n in range(30)]
-    data.write_text("text,label\n" + "\n".join(lines))
+    data.write_bytes("\n".join(["text,label", *lines, "ein Käfer,", ""]).replace(",", "#").encode("utf-16-le"))
+    read = ["--encoding", "utf-16-le", "--delimiter", "#", "--skip-bad", "--bad-rows", str(tmp_path / "bad.csv")]
     result = runner.invoke(
-        cli.app, ["compare", str(data), "--methods", "bow,linear-svm", "--splits", "2", "-o", str(tmp_path / "t.md")]
+        cli.app,
+        ["compare", str(data), "--methods", "bow,linear-svm", "--splits", "2", "-o", str(tmp_path / "t.md"), *read],
     )
     assert result.exit_code == 0, result.output
+    assert "1 bad row left out" in result.stderr
+    assert (tmp_path / "bad.csv").read_text().splitlines()[1:] == ["line 32,the label is empty"]
     assert (tmp_path / "t.md").read_text().splitlines()[2].startswith("| bag of words, L1")
     assert "@article{pedregosa2011scikit" in (tmp_path / "t.bib").read_text()
     wrong = runner.invoke(cli.app, ["compare", str(data), "--methods", "magic"])
@@ -534,6 +547,8 @@ def test_documents_are_added_removed_and_learned_on_the_command_line(model, tmp_
     assert len(loaded.index_) == 45
     with pytest.raises(ValueError, match="has the key 'A1'"):
         invoke("remove", folder, "key:A1", "id:1")
+    with pytest.raises(ValueError, match=r"got .*more.csv'. Name the column of your ids with --id"):
+        invoke("remove", folder, more)
     with pytest.raises(ValueError, match="Expected documents as id:17 or key:NAME, got 'cat'"):
         invoke("remove", folder, "cat")
     new = write(tmp_path / "new.csv", "text,label\na red bird sings,bird\na bird flies,bird\n")
@@ -541,6 +556,31 @@ def test_documents_are_added_removed_and_learned_on_the_command_line(model, tmp_
         invoke("add", folder, new, "--label", "label")
     assert "learned again from all 47" in invoke("update", folder, new)
     assert "bird" in DocumentModel.load(folder).classes_.tolist()
+
+
+def test_documents_are_removed_as_files_list_them(model, tmp_path):
+    folder = tmp_path / "m"
+    DocumentModel.load(model).save(folder)
+    more = write(tmp_path / "more.csv", "nr,text\nA1,a new kitten\n7,a tractor\nA3,a dog\n")
+    said = runner.invoke(cli.app, ["add", str(folder), str(more), "--id", "nr"])
+    assert said.output == f"3 documents added to {folder}, with the ids 45 to 47.\n"
+    gone = write(tmp_path / "gone.jsonl", '{"nr": "A1"}\n{"nr": 7}\n{"nr": "A1"}\n{"nr": null}\n')
+    unknown = write(tmp_path / "unknown.csv", "nr\nA3\n" + "".join(f"B{number}\n" for number in range(42)))
+    with pytest.raises(ValueError, match=r"has the key 'B0', 'B1', 'B2', 'B3', 'B4' and 37 more\. Nothing is removed"):
+        invoke("remove", folder, unknown, "--id", "nr")
+    assert "2 documents removed" in invoke("remove", folder, gone, "--id", "nr")
+    assert DocumentModel.load(folder).contents_.documents.key_ids.keys() == {"A3"}
+
+
+def test_empty_texts_that_come_are_said_once_with_their_lines(model, tmp_path):
+    folder = tmp_path / "m"
+    DocumentModel.load(model).save(folder)
+    more = write(tmp_path / "more.csv", "text,label\na new cat,cat\n---,dog\n,dog\n")
+    for command in ("add", "update"):
+        with pytest.warns(EmptyDocumentWarning) as warned:
+            invoke(command, folder, more, "--label", "label")
+        (warning,) = warned
+        assert str(warning.message).startswith("2 document(s) hold no known word (line 3, line 4): ")
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,14 @@ def test_work_inside_other_work_shares_its_display(capsys):
     assert "inside" not in shown  # gone once it is done
 
 
+def test_the_time_left_is_that_of_the_seconds_given():
+    display = progress._new_display()
+    task = display.add_task("learning", total=None, seconds=90.2)
+    assert display.columns[-1].render(display.tasks[task]) == "about 90 s left"
+    display.add_task("compiling", total=None)
+    assert str(display.columns[-1].render(display.tasks[1])) == ""
+
+
 def test_the_display_closes_after_an_error():
     with pytest.raises(RuntimeError), show_progress("documents", 2, verbose=True):
         raise RuntimeError
@@ -43,7 +51,7 @@ def test_compiling_is_said(monkeypatch):
     shown = []
     display = progress._new_display()
     monkeypatch.setattr(progress, "_new_display", lambda: display)
-    monkeypatch.setattr(display, "add_task", lambda description, total: shown.append(description))
+    monkeypatch.setattr(display, "add_task", lambda description, **_: shown.append(description))
     monkeypatch.setattr(display, "remove_task", lambda task: shown.append("done"))
 
     @numba.njit

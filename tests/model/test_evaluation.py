@@ -37,15 +37,20 @@ def test_a_model_is_measured_on_documents_that_it_has_not_seen(tmp_path):
     model, entered = DocumentModel(n_neighbors=3), []
 
     @contextmanager
-    def measuring():
-        entered.append(len(model.index_))
+    def stage(doing, seconds):
+        held = len(model.index_) if hasattr(model, "contents_") else None
+        entered.append((doing, seconds is not None, held))
         yield
 
     titles = [f"document {row}" for row in range(len(TEXTS))]
     evaluation, seconds = fit_and_evaluate(
-        model, TEXTS, LABELS, titles=titles, test_size=0.2, about={"name": "pets"}, measuring=measuring
+        model, TEXTS, LABELS, titles=titles, test_size=0.2, about={"name": "pets"}, stage=stage
     )
-    assert entered == [12]
+    assert entered == [
+        ("learning from 12 documents, without 3 held out (1 of 2)", False, None),
+        ("measuring on the 3 documents held out, with other methods", False, 12),
+        ("learning from all 15 documents (2 of 2)", True, None),
+    ]
     assert seconds > 0
     assert (evaluation.n_train, evaluation.n_test) == (12, 3)
     assert set(evaluation.rivals) == {"TF-IDF neighbours", "linear SVM on TF-IDF"}

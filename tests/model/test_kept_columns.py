@@ -1,3 +1,4 @@
+import datetime
 import operator
 
 import numpy as np
@@ -13,9 +14,11 @@ from .conftest import LABELS, TEXTS
 COMPARISONS = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
+LARGE = st.integers(2**53 - 2, 2**53 + 2) | st.integers(2**63 - 3, 2**63 - 1)  # where floats have gaps
 VALUES = st.one_of(
     st.lists(st.none() | st.text(max_size=3)),
     st.lists(st.none() | st.integers(-5, 5)),
+    st.lists(st.none() | LARGE),
     st.lists(st.none() | st.integers(-5, 5) | st.floats(-5, 5)),
 )
 
@@ -41,6 +44,28 @@ def test_a_column_is_a_list_of_values(values, data):
     assert column.matches("==", None).tolist() == [value is None for value in values]
 
 
+@given(
+    values=st.lists(LARGE | st.just(0)) | st.lists(LARGE.map(float) | st.just(0.5)),
+    wanted=LARGE | LARGE.map(float) | st.just(10**30) | st.just(-1e300),
+)
+def test_large_numbers_are_compared_exactly(values, wanted):
+    column = KeptColumn.of(values)
+    for name, compare in COMPARISONS.items():
+        assert column.matches(name, wanted).tolist() == [compare(value, wanted) for value in values]
+
+
+def test_numbers_of_numpy_and_dates_filter_as_plain_values():
+    days = [datetime.date(2024, 1, 31), None, datetime.date(2024, 2, 1)]
+    column = KeptColumn.of(check_columns({"day": days}, 3)["day"])
+    assert list(column) == ["2024-01-31", None, "2024-02-01"]
+    assert column.matches(">", datetime.date(2024, 1, 31)).tolist() == [False, False, True]
+    assert column.matches("<", datetime.datetime(2024, 1, 31, 12)).tolist() == [True, False, False]
+    assert column.matches("in", [days[0], None]).tolist() == [True, True, False]
+    assert KeptColumn.of([1, 2]).matches("==", np.int64(2)).tolist() == [False, True]
+    with pytest.raises(ValueError, match="a value such as 2, got '2024-01-31'"):
+        KeptColumn.of([1, 2]).matches("==", days[0])
+
+
 @pytest.mark.parametrize(
     ("columns", "error", "message"),
     [
@@ -56,6 +81,13 @@ def test_a_column_is_a_list_of_values(values, data):
 def test_what_cannot_be_kept_is_refused(columns, error, message):
     with pytest.raises(error, match=message):
         check_columns(columns, 2)
+
+
+def test_a_number_that_would_be_rounded_is_refused():
+    with pytest.raises(ValueError, match="up to 2\\^53 in a column that holds fractions too, got 9007199254740993"):
+        KeptColumn.of([0.5, 2**53 + 1])
+    with pytest.raises(ValueError, match="got 9007199254740993"):
+        KeptColumn.of([2**53 + 1]).joined([0.5])
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from treewass import __version__
 from treewass.cli.change import add_command, remove_command, update_command
@@ -28,8 +28,20 @@ from treewass.compute.arguments import as_options
 __all__ = ["Commands", "app", "main", "run"]
 
 
+class _OptionGroup(TyperGroup):
+    """Commands with options of their own."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return arguments and options."""
+        return _without_flag_types(super().get_params(ctx))
+
+
 class _OptionCommand(TyperCommand):
     """A command that runs where messages know its options."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return arguments and options."""
+        return _without_flag_types(super().get_params(ctx))
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
@@ -42,8 +54,19 @@ class _OptionCommand(TyperCommand):
             return super().invoke(ctx)
 
 
+def _without_flag_types(parameters: list[Any]) -> list[Any]:
+    """Let help show ``--json`` instead of ``--json <bool>``."""
+    for parameter in parameters:
+        if getattr(parameter, "is_flag", False):
+            parameter.metavar = ""
+    return parameters
+
+
 class Commands(typer.Typer):
     """An application of typer; the errors of its commands name options, such as ``--format`` for ``format``."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(cls=_OptionGroup, **settings)
 
     def command(self, name: str | None = None, **settings: Any) -> Callable[..., Any]:
         """Register a command; parameters as in typer."""

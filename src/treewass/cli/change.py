@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,12 +15,14 @@ from treewass.cli.data import (
     Encoding,
     IdColumn,
     KeptColumns,
+    LabelColumn,
     SkipBad,
     TextColumn,
     TitleColumn,
+    empty_texts_said,
     read_data,
 )
-from treewass.cli.shared import ModelFolder, Store, load_model, named_document
+from treewass.cli.shared import ModelFolder, Store, counted_noun, load_model, named_document
 from treewass.compute.extras import require
 
 if TYPE_CHECKING:
@@ -28,7 +30,9 @@ if TYPE_CHECKING:
 
 __all__ = ["add_command", "remove_command", "update_command"]
 
-_Label = Annotated[str | None, typer.Option("--label", help="Column of the labels; without it they have none.")]
+_Label = Annotated[
+    str | None, typer.Option("--label", metavar="COLUMN", help="Column of the labels; without it they have none.")
+]
 
 
 def add_command(
@@ -48,6 +52,7 @@ def add_command(
 ) -> None:
     """Add documents to a model, to find and to vote, without learning from them; a service that runs goes on."""
     require("filelock", purpose="treewass add", extra="serve")
+    from treewass.model.inference import count_texts
     from treewass.serve.applied_writes import NewDocument
     from treewass.serve.live_model import LiveModel
 
@@ -67,7 +72,8 @@ def add_command(
         min_classes=1,
     )
     with LiveModel(Path(model).expanduser(), store) as live:
-        labels = _labels(corpus, live.current().classes)
+        held = live.current()
+        labels = _labels(corpus, held.classes)
         documents = [
             NewDocument(
                 own,
@@ -78,38 +84,82 @@ def add_command(
             )
             for row, own in enumerate(corpus.texts)
         ]
-        ids, _ = live.add(documents)
+        unknown = count_texts(held, corpus.texts).unknown
+        with empty_texts_said(corpus, "they are kept, but are never neighbours.", unknown):
+            ids, _ = live.add(documents)
         live.fold()
-    typer.echo(f"{len(ids)} documents added to {model}, with the ids {ids[0]} to {ids[-1]}.")
+    named = f"the id {ids[0]}" if len(ids) == 1 else f"the ids {ids[0]} to {ids[-1]}"
+    typer.echo(f"{counted_noun(len(ids), 'document')} added to {model}, with {named}.")
 
 
 def remove_command(
     model: ModelFolder,
     documents: Annotated[
-        list[str], typer.Argument(metavar="DOCUMENT…", help="Documents of the model: id:17 or key:NAME.")
+        list[str],
+        typer.Argument(
+            metavar="DOCUMENT", help="Documents of the model: id:17 or key:NAME; with --id, files that list them."
+        ),
     ],
+    key: Annotated[
+        str | None,
+        typer.Option("--id", metavar="COLUMN", help="Column of your own names of the documents, in files."),
+    ] = None,
+    format: DataFormat = None,
+    encoding: Encoding = None,
+    delimiter: Delimiter = None,
     store: Store = None,
 ) -> None:
     """Remove documents from a model, all of those named or none; a service that runs goes on."""
     require("filelock", purpose="treewass remove", extra="serve")
+    from treewass.documents.histograms import first_few
     from treewass.serve.live_model import LiveModel
 
-    named = [named_document(document) for document in documents]
-    wrong = [document for document, found in zip(documents, named, strict=True) if found is None]
-    if wrong:
-        raise ValueError(f"Expected documents as id:17 or key:NAME, got {', '.join(map(repr, wrong[:5]))}.")
+    if key is None:
+        named = _named(documents)
+    else:
+        corpus = read_data(
+            documents,
+            text=None,
+            label=None,
+            key=key,
+            part=None,
+            format=format,
+            encoding=encoding,
+            delimiter=delimiter,
+            unique_keys=False,
+        )
+        named = [{"key": name} for name in corpus.keys or () if name]
     with LiveModel(Path(model).expanduser(), store) as live:
-        ids = list(dict.fromkeys(live.current().id_of(**found) for found in named if found is not None))
+        held = live.current()
+        absent = [found["key"] for found in named if "key" in found and found["key"] not in held.documents.key_ids]
+        if absent:
+            listed = first_few([repr(name) for name in dict.fromkeys(absent)])
+            raise ValueError(f"No document of the model has the key {listed}. Nothing is removed.")
+        ids = list(dict.fromkeys(held.id_of(**found) for found in named))
         live.remove(ids)
         live.fold()
-    typer.echo(f"{len(ids)} {'document' if len(ids) == 1 else 'documents'} removed from {model}.")
+    typer.echo(f"{counted_noun(len(ids), 'document')} removed from {model}.")
+
+
+def _named(documents: list[str]) -> list[dict[str, Any]]:
+    """Read the names of documents, such as ``id:17``."""
+    from treewass.documents.histograms import first_few
+
+    found = [(document, named_document(document)) for document in documents]
+    wrong = [document for document, named in found if named is None]
+    if wrong:
+        hint = " Name the column of your ids with --id to read a file." if Path(wrong[0]).expanduser().exists() else ""
+        raise ValueError(
+            f"Expected documents as id:17 or key:NAME, got {first_few([repr(one) for one in wrong])}.{hint}"
+        )
+    return [named for _, named in found if named is not None]
 
 
 def update_command(
     model: ModelFolder,
     data: DataFiles,
     text: TextColumn = "text",
-    label: Annotated[str | None, typer.Option("--label", help="Column of the labels.")] = "label",
+    label: LabelColumn = "label",
     key: IdColumn = None,
     title: TitleColumn = None,
     columns: KeptColumns = None,
@@ -148,15 +198,17 @@ def update_command(
     with LiveModel(folder, store) as live:
         live.fold()
     loaded = load_model(model)
-    ids = loaded.update(
-        corpus.texts,
-        _labels(corpus, loaded.contents_.classes),
-        titles=corpus.titles,
-        keys=corpus.keys,
-        columns=corpus.columns,
-    )
+    with empty_texts_said(corpus, "nothing is learned from them, and they are never neighbours."):
+        ids = loaded.update(
+            corpus.texts,
+            _labels(corpus, loaded.contents_.classes),
+            titles=corpus.titles,
+            keys=corpus.keys,
+            columns=corpus.columns,
+        )
     loaded.save(folder)
-    typer.echo(f"{len(ids)} documents added to {model}, which has learned again from all {len(loaded.index_)}.")
+    added = counted_noun(len(ids), "document")
+    typer.echo(f"{added} added to {model}, which has learned again from all {len(loaded.index_)}.")
     if store is not None:
         typer.echo("Copy it to the folder of each service on the database; then treewass publish lets them take it.")
 

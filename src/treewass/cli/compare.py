@@ -11,6 +11,17 @@ from typing import Annotated
 
 import typer
 
+from treewass.cli.data import (
+    BadRows,
+    DataFiles,
+    DataFormat,
+    Delimiter,
+    Encoding,
+    LabelColumn,
+    SkipBad,
+    TextColumn,
+    read_data,
+)
 from treewass.cli.shared import AsJson, print_json, terminal
 from treewass.compute.progress import show_progress
 
@@ -18,14 +29,18 @@ __all__ = ["compare_command"]
 
 
 def compare_command(
-    data: Annotated[str, typer.Argument(metavar="DATA", help="Labelled texts, as for `treewass fit`.")],
+    data: DataFiles,
     methods: Annotated[
         str | None,
         typer.Option(help="Names of methods, with commas, or all; by default some that need no word vectors."),
     ] = None,
-    text: Annotated[str, typer.Option("--text", help="Column of the texts.")] = "text",
-    label: Annotated[str, typer.Option("--label", help="Column of the labels.")] = "label",
-    format: Annotated[str | None, typer.Option("--format", help="As for `treewass fit`.")] = None,
+    text: TextColumn = "text",
+    label: LabelColumn = "label",
+    format: DataFormat = None,
+    encoding: Encoding = None,
+    delimiter: Delimiter = None,
+    skip_bad: SkipBad = False,
+    bad_rows: BadRows = "bad-rows.csv",
     vectors: Annotated[
         str | None, typer.Option(metavar="FILE|minilm", help="Word vectors, for the methods that need them.")
     ] = None,
@@ -43,7 +58,6 @@ def compare_command(
     Words are counted alike for all. Times are those of this machine; a query is a document of one batch. With -o the
     table is written, and the papers of the methods as BibTeX.
     """
-    from treewass.documents.corpus import read_corpus
     from treewass.model.bibliography import bibtex
     from treewass.model.comparison import (
         COMPARABLE,
@@ -64,7 +78,17 @@ def compare_command(
         if target.suffix not in (".md", ".csv"):
             raise typer.BadParameter(f"expected a name that ends with .md or .csv, got {output!r}.", param_hint="-o")
         check_folder(target)  # before the work, not after
-    corpus = read_corpus(data, text=text, label=label, format=format)
+    corpus = read_data(
+        data,
+        text=text,
+        label=label,
+        part=None,
+        format=format,
+        encoding=encoding,
+        delimiter=delimiter,
+        skip_bad=skip_bad,
+        bad_rows=bad_rows,
+    )
     source = vectors if vectors in (None, "minilm") else str(Path(vectors).expanduser())
     with show_progress("comparing", len(chosen) * splits, sys.stderr.isatty()) as advance:
         found = compare_methods(

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import csv
+import re
 import sys
 import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from treewass.cli.shared import counted_noun
+
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from treewass.documents.corpus import BadRow, Corpus
 
 __all__ = [
@@ -27,6 +36,7 @@ __all__ = [
     "SplitColumn",
     "TextColumn",
     "TitleColumn",
+    "empty_texts_said",
     "read_data",
     "say_note",
 ]
@@ -34,21 +44,26 @@ __all__ = [
 DataFiles = Annotated[
     list[str],
     typer.Argument(
-        metavar="DATA…",
+        metavar="DATA",
         help="Texts: .csv, .tsv, .jsonl, .json, .txt (also .gz, .zst), .parquet, .arrow, .feather, .xlsx; several "
         "files, a pattern, a folder, or - for JSON lines on standard input.",
     ),
 ]
-TextColumn = Annotated[str, typer.Option("--text", help="Column of the texts.")]
-LabelColumn = Annotated[str, typer.Option("--label", help="Column of the labels.")]
-IdColumn = Annotated[str | None, typer.Option("--id", help="Column of your own names of the documents.")]
-TitleColumn = Annotated[str | None, typer.Option("--title", help="Column of short names to show.")]
+TextColumn = Annotated[str, typer.Option("--text", metavar="COLUMN", help="Column of the texts.")]
+LabelColumn = Annotated[str, typer.Option("--label", metavar="COLUMN", help="Column of the labels.")]
+IdColumn = Annotated[
+    str | None, typer.Option("--id", metavar="COLUMN", help="Column of your own names of the documents.")
+]
+TitleColumn = Annotated[str | None, typer.Option("--title", metavar="COLUMN", help="Column of short names to show.")]
 KeptColumns = Annotated[
     list[str] | None,
-    typer.Option("--keep", help="Columns to keep, to show and to filter by: a,b. May be repeated."),
+    typer.Option("--keep", metavar="COLUMNS", help="Columns to keep, to show and to filter by: a,b. May be repeated."),
 ]
 SplitColumn = Annotated[
-    str, typer.Option("--split", help="Column that says train or test, where there is one; '' ignores it.")
+    str,
+    typer.Option(
+        "--split", metavar="COLUMN", help="Column that says train or test, where there is one; '' ignores it."
+    ),
 ]
 DataFormat = Annotated[
     str | None,
@@ -67,9 +82,7 @@ Delimiter = Annotated[
         callback=lambda delimiter: "\t" if delimiter == "\\t" else delimiter,
     ),
 ]
-SkipBad = Annotated[
-    bool, typer.Option("--skip-bad", help="Leave out rows that cannot be read, and list them in a file.")
-]
+SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave out bad rows, and list them in a file.")]
 Defuse = Annotated[
     bool, typer.Option("--defuse", help="Put ' before cells of a CSV file that a spreadsheet would run: = + - @.")
 ]
@@ -96,13 +109,32 @@ def read_data(
         say_note(note)
     if corpus.bad_rows:
         _write_bad_rows(Path(bad_rows).expanduser(), corpus.bad_rows)
-        typer.echo(f"treewass: note: {len(corpus.bad_rows)} bad rows are left out; {bad_rows} lists them.", err=True)
+        say_note(f"{counted_noun(len(corpus.bad_rows), 'bad row')} left out; {bad_rows} lists them.")
     return corpus
 
 
 def say_note(note: str) -> None:
     """Say what was found out about the data."""
     typer.echo(f"treewass: note: {note}", err=True)
+
+
+@contextmanager
+def empty_texts_said(corpus: Corpus, consequence: str, rows: NDArray[np.intp] | None = None) -> Iterator[None]:
+    """Warn once about texts without a word, with their places in the data, and let nobody else warn about them.
+
+    They are those of `rows`, or those that hold no word at all.
+    """
+    import numpy as np
+
+    from treewass.documents.histograms import EmptyDocumentWarning, warn_about_empty_rows
+
+    has_word = re.compile(r"\w").search
+    if rows is None:
+        rows = np.array([row for row, text in enumerate(corpus.texts) if not has_word(text)], dtype=np.intp)
+    warn_about_empty_rows(rows, consequence, corpus.places)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EmptyDocumentWarning)
+        yield
 
 
 def _of_standard_input(settings: dict[str, Any]) -> Corpus:

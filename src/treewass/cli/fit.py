@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import sys
 import time
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,6 +22,7 @@ from treewass.cli.data import (
     SplitColumn,
     TextColumn,
     TitleColumn,
+    empty_texts_said,
     read_data,
 )
 from treewass.cli.partitions import InParts, Scheduler, Workers, fit_in_parts, wants_parts
@@ -97,7 +96,6 @@ def fit_command(
 
     Data of more than 1 GB, or with --workers or --scheduler, is read file by file; then no error is measured.
     """
-    from treewass.documents.histograms import EmptyDocumentWarning
     from treewass.model.document_model import DocumentModel
     from treewass.model.model_folder import check_target, holds_model
 
@@ -147,9 +145,7 @@ def fit_command(
         skip_bad=skip_bad,
         bad_rows=bad_rows,
     )
-    _warn_about_empty_texts(corpus)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", EmptyDocumentWarning)  # it was said, once and with their places
+    with empty_texts_said(corpus, "nothing is learned from them, and they are never neighbours."):
         evaluation, seconds = (
             _fit_unlabelled(model, corpus) if no_labels else fit_corpus(model, corpus, test_size, seed)
         )
@@ -162,17 +158,6 @@ def _tell(model: DocumentModel, output: str, evaluation: Evaluation | None, seco
         print_json(_summary(model, str(Path(output).expanduser()), evaluation, seconds))
     else:
         _show(model, output, evaluation, seconds)
-
-
-def _warn_about_empty_texts(corpus: Corpus) -> None:
-    """Warn once about texts without a word, with their places in the data."""
-    import numpy as np
-
-    from treewass.documents.histograms import warn_about_empty_rows
-
-    has_word = re.compile(r"\w").search
-    empty = np.array([row for row, text in enumerate(corpus.texts) if not has_word(text)], dtype=np.intp)
-    warn_about_empty_rows(empty, "nothing is learned from them, and they are never neighbours.", corpus.places)
 
 
 def _read(data: Any, *, label: str | None, **more: Any) -> Corpus:
@@ -221,7 +206,7 @@ def fit_corpus(model: DocumentModel, corpus: Corpus, test_size: float, seed: int
         refit=marked is None,
         random_state=seed,
         about=about,
-        measuring=lambda: waiting("measuring on held-out documents, with other methods …"),
+        stage=waiting,
     )
 
 

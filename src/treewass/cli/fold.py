@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from treewass.cli.shared import ModelFolder, Store
+from treewass.cli.shared import ModelFolder, Store, counted_noun
 from treewass.compute.extras import require
 
 __all__ = ["backup_command", "fold_command", "publish_command"]
@@ -21,7 +21,8 @@ def fold_command(model: ModelFolder, store: Store = None) -> None:
     require("filelock", purpose="treewass fold", extra="serve")
     from treewass.serve.upkeep import fold_writes
 
-    typer.echo(f"{fold_writes(Path(model).expanduser(), store)} writes folded into {model}.")
+    number = fold_writes(Path(model).expanduser(), store)
+    typer.echo(f"{counted_noun(number, 'write')} folded into {model}.")
 
 
 def backup_command(
@@ -34,7 +35,7 @@ def backup_command(
     from treewass.serve.upkeep import backup_model
 
     number = backup_model(Path(model).expanduser(), Path(folder).expanduser(), store)
-    typer.echo(f"{number} documents of {model} saved to {folder}, which is a model of its own.")
+    typer.echo(f"{counted_noun(number, 'document')} of {model} saved to {folder}, which is a model of its own.")
 
 
 def publish_command(
@@ -46,5 +47,7 @@ def publish_command(
     from treewass.serve.upkeep import publish_model
 
     number = publish_model(Path(model).expanduser(), store)
-    kept = f" {number} writes to the one before are kept in its folder, in a file replaced-writes." if number else ""
+    kept = (
+        f" The writes to the one before ({number}) are kept in its folder, in a file replaced-writes." if number else ""
+    )
     typer.echo(f"{model} is the model of the services on this database.{kept}")

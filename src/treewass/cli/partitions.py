@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from treewass.cli.data import say_note
+from treewass.cli.shared import counted_noun
 from treewass.compute.extras import require
 
 if TYPE_CHECKING:
@@ -101,8 +102,8 @@ def fit_in_parts(
     start = time.perf_counter()
     partitions = find_partitions(data, **reading)
     typer.echo(
-        f"Reading {len(partitions)} file(s) one by one: the texts are never all in memory. Documents marked as test "
-        "are left out, and no error is measured; treewass predict --label measures it on other files.",
+        f"Reading {counted_noun(len(partitions), 'file')} one by one: the texts are never all in memory. Documents "
+        "marked as test are left out, and no error is measured; treewass predict --label measures it on other files.",
         err=True,
     )
     target.absolute().parent.mkdir(parents=True, exist_ok=True)
@@ -139,7 +140,8 @@ def predict_in_parts(
     with _engine(workers, scheduler) as engine:
         out = output if "://" in output else str(Path(output).expanduser().absolute())
         scored = predict_partitions(Path(model).expanduser().absolute(), partitions, out, engine=engine)
-    typer.echo(f"{scored.n_documents} texts of {len(partitions)} file(s) have their labels in {output}.", err=True)
+    files = counted_noun(len(partitions), "file")
+    typer.echo(f"{counted_noun(scored.n_documents, 'label')} of {files} written to {output}.", err=True)
     if scored.n_unknown:
         typer.echo(
             f"treewass: warning: {scored.n_unknown} of them hold no known word: they get the class shares.", err=True

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import glob
 import json
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,7 +29,7 @@ from treewass.cli.data import (
     read_data,
 )
 from treewass.cli.partitions import Scheduler, Workers, predict_in_parts
-from treewass.cli.shared import AsJson, ModelFolder, load_model, print_json, print_rows
+from treewass.cli.shared import AsJson, ModelFolder, counted_noun, load_model, print_json, print_rows
 from treewass.compute.progress import in_blocks
 
 if TYPE_CHECKING:
@@ -56,7 +58,10 @@ def predict_command(
     ] = None,
     text: TextColumn = "text",
     label: Annotated[
-        str | None, typer.Option("--label", help="Column of the true labels, to print the error on standard error.")
+        str | None,
+        typer.Option(
+            "--label", metavar="COLUMN", help="Column of the true labels, to print the error on standard error."
+        ),
     ] = None,
     key: IdColumn = None,
     title: TitleColumn = None,
@@ -104,6 +109,7 @@ def predict_command(
         return
     if output is not None:
         _check_output(Path(output).expanduser())
+    _refuse_text(model, data)
     corpus = read_data(
         data,
         text=text,
@@ -132,6 +138,8 @@ def predict_command(
             for row in range(block.start, block.stop):
                 write(_record(corpus, row, held, best[row], probabilities[row - block.start].tolist()))
     warn_about_empty_rows(np.array(unknown, dtype=np.intp), UNKNOWN_TEXTS, corpus.places)
+    if output is not None:
+        typer.echo(f"{counted_noun(len(corpus), 'label')} written to {output}.", err=True)
     if corpus.labels is not None:
         wrong = sum(str(held.classes[code]) != truth for code, truth in zip(best, corpus.labels, strict=True))
         typer.echo(f"{wrong} of {len(corpus)} wrong: error {100 * wrong / len(corpus):.1f} %", err=True)
@@ -141,6 +149,16 @@ def predict_command(
 def _is_folder(output: str | None) -> bool:
     """Tell whether the output is meant to be a folder: one that is there, or a name that ends with a slash."""
     return output is not None and (output.endswith("/") or "://" in output or Path(output).expanduser().is_dir())
+
+
+def _refuse_text(model: str, data: list[str]) -> None:
+    """Refuse a text where a file is expected, and say how to label it."""
+    for source in data:
+        if " " in source.strip() and not glob.has_magic(source) and not Path(source).expanduser().exists():
+            shown = f"{source[:40]}…" if len(source) > 40 else source
+            raise FileNotFoundError(
+                f"There is no file {shown!r}. To label one text, run: treewass explain {model} {shlex.quote(shown)}"
+            )
 
 
 def _check_output(path: Path) -> None:

@@ -20,6 +20,7 @@ __all__ = [
     "AsJson",
     "ModelFolder",
     "Store",
+    "counted_noun",
     "load_model",
     "named_document",
     "print_json",
@@ -69,6 +70,17 @@ def load_model(folder: str) -> DocumentModel:
     from treewass.model.document_model import DocumentModel
 
     return DocumentModel.load(Path(folder).expanduser())
+
+
+def counted_noun(number: int, noun: str) -> str:
+    """Say how many there are of something.
+
+    Examples
+    --------
+    >>> counted_noun(1, "document"), counted_noun(2, "document")
+    ('1 document', '2 documents')
+    """
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def print_json(value: Any) -> None:

@@ -28,11 +28,13 @@ class Advance(Protocol):
 
 
 @contextmanager
-def show_progress(description: str, total: int | None, verbose: bool) -> Iterator[Advance]:
+def show_progress(
+    description: str, total: int | None, verbose: bool, *, seconds: float | None = None
+) -> Iterator[Advance]:
     """Show a bar on standard error, if `verbose`; without a total nobody knows how many steps there are.
 
     Call the function that you get with the number of steps done since the last call, and with a new description if
-    there is one.
+    there is one. The time left is that of the steps, or what is left of the `seconds` that all of it should take.
 
     Examples
     --------
@@ -44,7 +46,7 @@ def show_progress(description: str, total: int | None, verbose: bool) -> Iterato
         yield _ignore
         return
     with _display.opened() as (progress, outermost):
-        task = progress.add_task(description, total=total)
+        task = progress.add_task(description, total=total, seconds=seconds)
 
         def advance(done: int = 1, description: str | None = None) -> None:
             progress.update(task, advance=done, description=description)
@@ -71,9 +73,9 @@ def in_blocks(total: int, size: int, description: str) -> Iterator[slice]:
             advance(block.stop - block.start)
 
 
-def waiting(description: str) -> AbstractContextManager[Advance]:
-    """Say what is being waited for, if there is a terminal and no way to measure how much is left."""
-    return show_progress(description, None, sys.stderr.isatty())
+def waiting(description: str, seconds: float | None = None) -> AbstractContextManager[Advance]:
+    """Say what is being waited for, if there is a terminal, and for how long, if `seconds` says how long it takes."""
+    return show_progress(description, None, sys.stderr.isatty(), seconds=seconds)
 
 
 class _Display:
@@ -115,7 +117,14 @@ def _new_display() -> Progress:
         def render(self, task: Any) -> Any:
             return super().render(task) if task.total is not None else ""
 
-    columns = (TextColumn("{task.description}"), BarColumn(), Steps(), TimeRemainingColumn())
+    class TimeLeft(TimeRemainingColumn):
+        def render(self, task: Any) -> Any:
+            seconds = task.fields.get("seconds")
+            if seconds is None:
+                return super().render(task)
+            return f"about {max(seconds - (task.elapsed or 0), 1):.0f} s left"
+
+    columns = (TextColumn("{task.description}"), BarColumn(), Steps(), TimeLeft())
     return Progress(*columns, console=Console(stderr=True))
 
 

@@ -94,7 +94,7 @@ def read_corpus(
     source: Any,
     *,
     format: str | None = None,
-    text: str = "text",
+    text: str | None = "text",
     label: str | None = "label",
     part: str | None = "split",
     key: str | None = None,
@@ -124,8 +124,8 @@ def read_corpus(
         each line, no header), each also with ``.gz`` or ``.zst``; ``.parquet``, ``.arrow``, ``.feather``, ``.xlsx``
         (the first sheet). These, and ``.zst``, need the extra ``files``. A folder is ``"folder"``: every file below a
         sub-folder is a document of that label; hidden files and folders are ignored.
-    text : str, default="text"
-        The column, or the field of a JSON object, that holds the text.
+    text : str or None, default="text"
+        The column, or the field of a JSON object, that holds the text. None reads no texts, only other columns.
     label : str or None, default="label"
         The column that holds the label: a string or an integer. None reads documents without labels: with
         ``"lines"`` each whole line is a text, with ``"folder"`` every file in or below the folder.
@@ -178,7 +178,7 @@ def read_corpus(
     >>> corpus.notes
     ('...pets.csv: semicolons separate the columns (delimiter names another character).',)
     """
-    if not isinstance(text, str):
+    if not isinstance(text, str | None):
         raise TypeError(f"Expected text to name a column, got {type(text).__name__}.")
     found = open_source(source, format=format, encoding=encoding, delimiter=delimiter)
     request = Request(text, label, part or None, key, title, tuple(columns), unique_keys)

@@ -36,7 +36,7 @@ _KINDS = {type(None): "null", bool: "a boolean", int: "an integer", float: "a nu
 class Request(NamedTuple):
     """What to read: the names of the columns. None stands for a column not wanted."""
 
-    text: str = "text"
+    text: str | None = "text"
     label: str | None = "label"
     part: str | None = "split"
     key: str | None = None
@@ -87,7 +87,7 @@ def to_document(place: str, fields: Mapping[str, object], request: Request) -> D
     if missing:
         listed = " and ".join(f"no field {column!r}{_suggestion(column, fields)}" for column in missing)
         return BadRow(place, f"{listed}; the fields are {list_names(fields)}")
-    text = fields[request.text]
+    text = "" if request.text is None else fields[request.text]
     if not isinstance(text, str):
         return BadRow(place, f"the text is {_kind(text)}; expected a string")
     if not _is_encodable(text):

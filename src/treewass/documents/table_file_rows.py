@@ -65,7 +65,8 @@ def excel_rows(path: Path, request: Request) -> Rows:
                 check_names(path, header, request)
                 continue
             fields = dict(zip(header, cells, strict=False))
-            fields[request.text] = "" if fields.get(request.text) is None else fields[request.text]
+            if request.text is not None and fields.get(request.text) is None:
+                fields[request.text] = ""
             yield to_document(f"row {number}", fields, request)
 
 

@@ -167,6 +167,10 @@ def evaluate(
     return Evaluation(tuple(classes.tolist()), tuple(map(tuple, confusion.tolist())), len(contents.index), errors)
 
 
+def _nothing_said(doing: str, expected: float | None) -> AbstractContextManager[object]:  # noqa: ARG001
+    return nullcontext()
+
+
 def fit_and_evaluate(
     model: DocumentModel,
     texts: Sequence[str],
@@ -181,7 +185,7 @@ def fit_and_evaluate(
     refit: bool = True,
     random_state: int | None = 0,
     about: Mapping[str, str] | None = None,
-    measuring: Callable[[], AbstractContextManager[object]] = nullcontext,
+    stage: Callable[[str, float | None], AbstractContextManager[object]] = _nothing_said,
 ) -> tuple[Evaluation | None, float]:
     """Fit a model, measure it on documents held out, and note the figures in the model, for its card and its report.
 
@@ -207,8 +211,9 @@ def fit_and_evaluate(
         Seed of the choice of documents.
     about : mapping of str to str, optional
         What the card says: ``name`` and ``data``, and ``protocol``, how the documents were held out.
-    measuring : callable, optional
-        Makes a context manager that is entered while the model is measured, for instance to say so.
+    stage : callable, optional
+        Takes what is done next and the seconds that it should take, or None, and makes a context manager that is
+        entered while it is done, for instance to say so.
 
     Returns
     -------
@@ -233,26 +238,30 @@ def fit_and_evaluate(
     else:
         held_out = held_out_rows(values, test_size, random_state) if test_size else rows[:0]
 
-    def fit(chosen: NDArray[np.intp]) -> float:
+    def fit(chosen: NDArray[np.intp], doing: str, expected: float | None = None) -> float:
         start = time.perf_counter()
-        model.fit(
-            [texts[row] for row in chosen],
-            values[chosen],
-            titles=None if new.titles is None else [new.titles[row] for row in chosen],
-            keys=None if new.keys is None else [new.keys[row] for row in chosen],
-            columns={name: [column[row] for row in chosen] for name, column in new.columns.items()},
-        )
+        with stage(doing, expected):
+            model.fit(
+                [texts[row] for row in chosen],
+                values[chosen],
+                titles=None if new.titles is None else [new.titles[row] for row in chosen],
+                keys=None if new.keys is None else [new.keys[row] for row in chosen],
+                columns={name: [column[row] for row in chosen] for name, column in new.columns.items()},
+            )
         return time.perf_counter() - start
 
     evaluation, notes = None, dict(about or {})
-    seconds = fit(np.setdiff1d(rows, held_out))
+    learned, twice = np.setdiff1d(rows, held_out), bool(held_out.size) and refit
+    without = f", without {held_out.size} held out" if held_out.size else ""
+    seconds = fit(learned, f"learning from {learned.size} documents{without}{' (1 of 2)' if twice else ''}")
     if held_out.size:
         compared = usual_rivals(model.n_neighbors, model.vote) if rivals is None else rivals
-        with measuring():
+        with stage(f"measuring on the {held_out.size} documents held out, with other methods", None):
             evaluation = evaluate(model, [texts[row] for row in held_out], values[held_out], rivals=compared)
         if refit:
             del model.contents_  # before the memory is needed for the next one
-            seconds = fit(rows)
+            expected = seconds * rows.size / learned.size
+            seconds = fit(rows, f"learning from all {rows.size} documents (2 of 2)", expected)
             notes.setdefault("protocol", f"Afterwards the model was learned again, from all {rows.size} documents.")
         notes.setdefault("protocol", "The model was never learned from the documents held out.")
     held = model.contents_

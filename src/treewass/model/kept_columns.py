@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -49,10 +50,8 @@ class KeptColumn:
     def __getitem__(self, place: int) -> Value:
         """Return the value of one document."""
         code = int(self.codes[place])
-        if code < 0:
-            return None
-        value: Value = self.distinct[code]
-        return value.item() if isinstance(value, np.generic) else value
+        value: Value = None if code < 0 else _plain(self.distinct[code])
+        return value
 
     def __iter__(self) -> Iterator[Value]:
         return (self[place] for place in range(len(self)))
@@ -80,8 +79,8 @@ class KeptColumn:
     def matches(self, operator: str, value: Any) -> NDArray[np.bool_]:
         """Compare every value with one, shape (n_documents,); None equals None, and is neither more nor less.
 
-        The operator is one of a filter's: with "in", one of a list of values must be equal. A value of another kind is
-        a ValueError.
+        The operator is one of a filter's: with "in", one of a list of values must be equal. Numbers are compared
+        exactly, and a date as its ISO text. A value of another kind is a ValueError.
         """
         codes = self.codes
         if operator == "in":
@@ -96,21 +95,25 @@ class KeptColumn:
 
     def _places(self, value: Any) -> tuple[int, int]:
         """Find the first code of a value, or where it would be, and the one after it; that of None is -1."""
+        value = _plain(value)
         if value is None:
             return -1, 0
         if not len(self.distinct):
             return 0, 0
-        last_value = self.distinct[-1]
+        last_value = _plain(self.distinct[-1])
         is_value = isinstance(value, str | int | float) and not isinstance(value, bool)
         is_value &= not (isinstance(value, float) and math.isnan(value))  # it would be equal to all
         if not is_value or isinstance(value, str) != isinstance(last_value, str):
-            shown = last_value.item() if isinstance(last_value, np.generic) else last_value
-            raise ValueError(f"Expected a value such as {shown!r}, got {repr(value)[:100]}.")
-        try:
-            return bisect_left(self.distinct, value), bisect_right(self.distinct, value)
-        except OverflowError:  # a whole number beyond all that a column holds
-            end = len(self.distinct) if value > 0 else 0
-            return end, end
+            raise ValueError(f"Expected a value such as {last_value!r}, got {repr(value)[:100]}.")
+        # Python compares whole numbers with floats exactly, NumPy rounds those above 2^53.
+        return bisect_left(self.distinct, value, key=_plain), bisect_right(self.distinct, value, key=_plain)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as plain Python, a date as its ISO text."""
+    if isinstance(value, datetime.date | datetime.time):  # a datetime is a date
+        return value.isoformat()
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _packed(values: set[Any]) -> Sequence[Any] | NDArray[Any]:
@@ -118,12 +121,20 @@ def _packed(values: set[Any]) -> Sequence[Any] | NDArray[Any]:
     ordered = sorted(values)
     if not ordered or isinstance(ordered[0], str):
         return Texts.of(ordered)
-    are_whole = all(isinstance(value, int | np.integer) for value in ordered)
+    whole = [value for value in ordered if isinstance(value, int | np.integer)]
+    are_whole = len(whole) == len(ordered)
+    rounded = [] if are_whole else [value for value in whole if int(float(value)) != value]
+    if rounded:
+        raise ValueError(
+            f"Expected whole numbers up to 2^53 in a column that holds fractions too, got {rounded[0]}. Give texts."
+        )
     return np.unique(np.array(ordered, dtype=np.int64 if are_whole else np.float64))
 
 
 def check_columns(columns: Mapping[str, Sequence[Value]] | None, count: int) -> dict[str, list[Value]]:
     """Demand columns with a value for each document: str, int, float or None, of one kind in each column.
+
+    Dates become ISO texts.
 
     Examples
     --------
@@ -138,7 +149,7 @@ def check_columns(columns: Mapping[str, Sequence[Value]] | None, count: int) -> 
             raise ValueError(
                 f"Expected a printable name for a column, other than {', '.join(RESERVED)}, got {name!r}. Rename it."
             )
-        values: list[Any] = [value.item() if isinstance(value, np.generic) else value for value in given]
+        values: list[Any] = [_plain(value) for value in given]
         if len(values) != count:
             raise ValueError(f"Expected a value per text ({count}) in column {name!r}, got {len(values)}.")
         kinds = {type(value) for value in values} - {type(None)}
