@@ -48,3 +48,11 @@ def test_documents_without_a_label_are_on_the_map():
     model = DocumentModel(n_neighbors=3).fit(texts, labels)
     (number,) = model.add([texts[0]]).tolist()
     assert number in map_documents(model.contents_).ids
+
+
+def test_documents_added_with_new_words_are_on_the_map():
+    texts, labels, _ = labelled_texts(60)
+    model = DocumentModel(n_neighbors=3).fit(texts, labels)
+    some, none = model.add([f"{texts[0]} unheard", "---"]).tolist()
+    assert some in map_documents(model.contents_).ids
+    assert none not in map_documents(model.contents_).ids

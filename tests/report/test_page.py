@@ -36,3 +36,16 @@ def test_colours_agree_where_a_class_has_no_documents_left():
     in_tree = re.findall(r'\["(\w+)", [\d.]+, "(#\w+)"\]', page)
     assert {label for label, _ in in_tree} == {"dog", "eel"}
     assert all(listed[color] == label for label, color in in_tree)
+
+
+def test_documents_go_by_their_keys():
+    texts, labels = (
+        ["a cat", "the cat", "a dog", "the dog", "a cat and a dog", "the"],
+        ["cat", "cat", "dog", "dog"] + ["cat"] * 2,
+    )
+    keys = [f"T-{number}" for number in range(6)]
+    page = make_report(DocumentModel(n_neighbors=1).fit(texts, labels, keys=keys)).html()
+    heads = re.findall(r'<h3>.*<span class="id">(.*?)</span>: voted', page)
+    assert heads
+    assert set(heads) <= set(keys)
+    assert not re.search(r"\bid \d", page.split("<main")[1])

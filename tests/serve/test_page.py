@@ -520,10 +520,10 @@ def test_reference_of_the_interface_works_offline(open_page):
 def test_a_protected_service_asks_for_its_token(open_page, folder):
     with running(folder, "--protect-reads") as (_, client):
         page = open_page(base=str(client.base_url))
-        page.get_by_label("This service needs its token.").fill("a-wrong-token-of-24-char")
+        page.get_by_label("Token", exact=True).fill("a-wrong-token-of-24-char")
         page.keyboard.press("Enter")
         page.get_by_role("alert").wait_for()
-        page.get_by_label("This service needs its token.").fill(TOKEN)
+        page.get_by_label("Token", exact=True).fill(TOKEN)
         page.keyboard.press("Enter")
         page.get_by_text("15 documents, in 3 classes").wait_for()
         page.locator("#query").fill("a cat")
@@ -633,10 +633,13 @@ def add_wrong_labels(service):
 def test_labels_are_reviewed_with_the_keyboard_and_exported(open_page, writable):
     copy, other = add_wrong_labels(writable)
     page = open_page("#/review", str(writable.base_url))
+    page.locator("#token-form").wait_for()
+    assert page.evaluate("document.activeElement.id") == "review-item"  # one can look first
+    assert page.locator("#review-item .key").all_inner_texts() == ["=1+1"]
     give_token(page)
     page.locator("#token-form").wait_for(state="hidden")
     page.locator("#review-status", has_text="1 of").wait_for()
-    assert "2 near-duplicates of different labels" in page.locator("#review-about").inner_text()
+    assert "2 pairs of near-duplicates with different labels" in page.locator("#review-about").inner_text()
     assert page.locator("#review-item .text").first.inner_text() == TEXTS[0]
     assert page.evaluate("document.activeElement.id") == "review-item"
     page.keyboard.press("1")  # both are cats

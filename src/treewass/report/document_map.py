@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treewass.search.held_documents import rows_of
-from treewass.search.numpy_nearest import nearest_of_rows
-from treewass.trees.numpy_embedding import has_known_word
+from treewass.model.inference import count_documents
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -70,11 +68,10 @@ def map_documents(held: Contents, *, max_documents: int = _MOST_MAPPED) -> Docum
     """
     ids = np.sort(held.documents.ids)
     chosen = ids[np.linspace(0, ids.size - 1, min(ids.size, max_documents)).astype(np.intp)]
-    rows = dict(zip(chosen.tolist(), rows_of(held.index, chosen.tolist()), strict=True))
-    known = np.array([one for one, row in rows.items() if has_known_word(held.index.metric, *row)], dtype=np.int64)
-    places = np.empty((0, 2))
+    counted = count_documents(held, chosen.tolist())
+    known, places = chosen[counted.known], np.empty((0, 2))
     if known.size:
-        far, near = nearest_of_rows(held.index, [rows[one] for one in known.tolist()], known.size, where=known)
+        far, near = counted.nearest(counted.known.tolist(), known.size, known)
         distances = np.empty_like(far)
         np.put_along_axis(distances, np.searchsorted(known, near), far, axis=1)
         places = np.round(_places(distances), 4)

@@ -44,8 +44,7 @@ class Sample:
     Its text is cut if it is long. The pieces weigh what each word says for the label that the others vote for.
     """
 
-    id: int
-    label: Any
+    document: Document
     pieces: tuple[Piece, ...]
     explanation: PredictionExplanation
 
@@ -232,4 +231,4 @@ def _sample(held: Contents, document: Document) -> Sample:
     explanation = explain_label(count_texts(held, [text]))
     shown = excerpt(text, _LONGEST_SAMPLE)
     pieces = weighted_pieces(shown, held.counter.spans(shown), explanation.word_weights(), faintest=_FAINTEST)
-    return Sample(document.id, document.label, tuple(pieces), explanation)
+    return Sample(document, tuple(pieces), explanation)

@@ -18,6 +18,7 @@ from treewass.plot.tree_pictures import interactive_tree
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from treewass.explain.hits import Document
     from treewass.report.model_report import Report
 
 __all__ = ["render_page", "safe_json"]
@@ -86,14 +87,17 @@ def _source_hash(code: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
 
 
+def _name(document: Document) -> str:
+    return document.key or f"id {document.id}"
+
+
 def _map_data(report: Report) -> dict[str, Any]:
     """Collect what the page's script needs for the map: labels with their colours, and the documents."""
     colors = class_colors(report.model.contents_.classes)
     points = []
     for number, (x, y) in zip(report.document_map.ids, report.document_map.places, strict=True):
         found = report.model.document(number)
-        name = found.key or f"id {found.id}"
-        points.append([x, y, _shown(found.label), name, found.title or "", excerpt(found.text, _LONGEST_POINT)])
+        points.append([x, y, _shown(found.label), _name(found), found.title or "", excerpt(found.text, _LONGEST_POINT)])
     present = {point[2] for point in points}
     labels = [[str(label), color] for label, color in colors.items()] + [[_shown(None), GREY]]
     return {"labels": [entry for entry in labels if entry[0] in present], "points": points}
@@ -120,7 +124,7 @@ def _tree_data(report: Report) -> dict[str, Any]:
             ],
             "documents": [
                 [
-                    document.id,
+                    _name(document),
                     "" if document.label is None else str(document.label),
                     document.title or "",
                     excerpt(document.text, _LONGEST_LINE),

@@ -47,7 +47,7 @@
     }
     make("h4", "Documents with most of their mass here", panel);
     const list = make("ul", "", panel);
-    for (const [number, label, name, text] of branch.documents) make("li", `${label ? `${label}, ` : ""}id ${number}: ${name || text}`, list);
+    for (const [name, label, title, text] of branch.documents) make("li", `${label ? `${label}, ` : ""}${name}: ${title || text}`, list);
     return heading;
   };
 

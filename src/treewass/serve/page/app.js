@@ -12,8 +12,14 @@ import { openTree } from "./tree.js";
 let isKnown = false; // the model
 const views = { search: openSearch, similar: openSimilar, compare: openCompare, tree: openTree, classify: openClassify, review: openReview, add: openAdd };
 
-export function demandToken() {
+// Show the field for the token, and why it is needed.
+export function offerToken(why) {
+  find("token-why").textContent = why;
   find("token-form").hidden = false;
+}
+
+export function demandToken(why = "The service does this only with its token. Whoever runs the service has it.") {
+  offerToken(why);
   find("token").focus();
 }
 

@@ -2,7 +2,7 @@
 
 import { askLatest } from "./api.js";
 import { attempt, report } from "./app.js";
-import { badge, compareLink, find, heading, make, marked, percent, shares } from "./dom.js";
+import { badge, compareLink, find, heading, keyOf, make, marked, percent, shares } from "./dom.js";
 
 const LONGEST = 200_000; // characters, as the service takes
 const SHOWN = 14; // words
@@ -85,8 +85,8 @@ function reasons(found) {
     return section;
   }
   const row = (name, value, text) => make("tr", {}, make("th", { scope: "row" }, name), make("td", { className: "number" }, signed(value)), make("td", {}, text));
-  const rows = found.addends.map((part) => row(part.name, part.log_odds, part.name === "words" ? "" : part.made_of));
-  const head = make("tr", {}, make("th", {}), make("th", { className: "number" }, "log-odds"), make("th", {}));
+  const rows = found.addends.map((part) => row(part.name, part.log_odds, part.name === "words" ? "words and pairs, listed below" : part.made_of));
+  const head = make("tr", {}, make("td", {}), make("th", { className: "number" }, "log-odds"), make("th", {}, "made of"));
   const odds = Math.exp(Math.min(Math.abs(found.log_odds), 700));
   const total = row("together", found.log_odds, `odds of ${odds.toLocaleString("en", { maximumSignificantDigits: 3 })} to 1`);
   section.append(make("table", { className: "reasons" }, make("thead", {}, head), make("tbody", {}, ...rows), make("tfoot", {}, total)));
@@ -114,7 +114,7 @@ function neighbors(text, found) {
     make(
       "li",
       { className: "card" },
-      make("div", { className: "result-head" }, make("h3", {}, make("a", { href: compareLink(text, `id:${neighbor.id}`) }, heading(neighbor))), badge(neighbor.label), make("span", { className: "number" }, neighbor.distance.toFixed(3))),
+      make("div", { className: "result-head" }, make("h3", {}, make("a", { href: compareLink(text, `id:${neighbor.id}`) }, heading(neighbor))), keyOf(neighbor), badge(neighbor.label), make("span", { className: "number" }, neighbor.distance.toFixed(3))),
       make("p", { className: "text short" }, neighbor.text || ""),
     ),
   );

@@ -85,7 +85,7 @@ function moves(found) {
     ),
   );
   const shown = `${found.n_moves > SHOWN ? `The ${SHOWN} costliest of ${found.n_moves} moves` : "All moves"}: ${ofDistance(found.moves.slice(0, SHOWN), found)}.`;
-  const head = make("tr", {}, make("th", {}, "from"), make("th", {}), make("th", {}, "to"), make("th", { className: "number" }, "moved mass"), make("th", { className: "number" }, "adds to the distance"), make("th", { className: "number" }, "of the distance"));
+  const head = make("tr", {}, make("th", {}, "from"), make("td", {}), make("th", {}, "to"), make("th", { className: "number" }, "moved mass"), make("th", { className: "number" }, "adds to the distance"), make("th", { className: "number" }, "of the distance"));
   return make("section", {}, make("h2", {}, "What differs"), note(shown), make("div", { className: "scroll", tabIndex: 0 }, make("table", { className: "moves" }, make("thead", {}, head), make("tbody", {}, ...rows))));
 }
 

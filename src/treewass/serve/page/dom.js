@@ -53,7 +53,14 @@ export function shares(items) {
 }
 
 export function heading(document) {
-  return document.title || `Document ${document.id}`;
+  return document.title || document.key || `Document ${document.id}`;
 }
+
+// The key, where the heading is a title.
+export function keyOf(document) {
+  return document.title && document.key ? make("span", { className: "key" }, document.key) : "";
+}
+
+export const counted = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
 
 export const compareLink = (first, second) => `#/compare/${encodeURIComponent(nameOf(first))}/${encodeURIComponent(nameOf(second))}`;

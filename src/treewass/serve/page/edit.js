@@ -27,7 +27,7 @@ export function knowWritable(described) {
 export function openAdd() {
   find("added").replaceChildren();
   find("new-title").focus();
-  if (!hasToken()) demandToken();
+  if (!hasToken()) demandToken("The service takes documents only with its token for writing. Whoever runs the service has it.");
 }
 
 // Options whose values are places in the classes: a label may be a number.

@@ -1,8 +1,8 @@
 // Labels that look wrong, one after the other: change or keep each, by mouse or keys, and take the decisions along.
 
 import { askLatest, hasToken, write } from "./api.js";
-import { attempt, demandToken, learnModel } from "./app.js";
-import { badge, compareLink, find, heading, make, percent } from "./dom.js";
+import { attempt, learnModel, offerToken } from "./app.js";
+import { badge, compareLink, counted, find, heading, keyOf, make, percent } from "./dom.js";
 
 let model = null;
 let items = []; // {name, content, choices: [{text, changes: [{document, label}]}]}
@@ -37,9 +37,10 @@ export async function openReview() {
   const number = (count) => count.toLocaleString("en");
   const sample = found.looked_at < found.documents ? ` ${number(found.looked_at)} of ${number(found.documents)} documents were looked at.` : "";
   const kept = model.writable ? "Changes are stored with the service's token." : "This service can be read only: decisions are exported, not stored.";
-  find("review-about").textContent = `${found.pairs.length} near-duplicates of different labels, ${found.doubtful.length} of ${found.n_doubtful} doubtful labels.${sample} ${kept} With the card focused, keys 1 to 3 decide, arrows go on and back.`;
+  const shownDoubts = found.doubtful.length < found.n_doubtful ? `${found.doubtful.length} of ` : "";
+  find("review-about").textContent = `${counted(found.pairs.length, "pair")} of near-duplicates with different labels, ${shownDoubts}${counted(found.n_doubtful, "doubtful label")}.${sample} ${kept} With the card focused, keys 1 to 3 decide, arrows go on and back.`;
   go(Math.max(items.findIndex((item) => !decisions.has(item.name)), 0));
-  if (model.writable && !hasToken() && items.length) demandToken();
+  if (model.writable && !hasToken() && items.length) offerToken("The service stores new labels only with its token for writing. You can look around without it.");
 }
 
 function doubtItem({ document, suggested, probability, own_probability: own }) {
@@ -65,7 +66,7 @@ function pairItem({ first, second, likeness }) {
 
 function shown(document) {
   const head = make("h2", {}, make("a", { href: `#/similar/${document.id}` }, heading(document)));
-  return make("section", {}, make("div", { className: "result-head" }, head, badge(document.label)), make("p", { className: "text" }, document.text || "No text is kept."));
+  return make("section", {}, make("div", { className: "result-head" }, head, keyOf(document), badge(document.label)), make("p", { className: "text" }, document.text || "No text is kept."));
 }
 
 function go(target) {

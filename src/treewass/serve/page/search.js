@@ -2,7 +2,7 @@
 
 import { askLatest, stop } from "./api.js";
 import { attempt } from "./app.js";
-import { badge, compareLink, find, heading, make, marked } from "./dom.js";
+import { badge, compareLink, counted, find, heading, keyOf, make, marked } from "./dom.js";
 import { editing } from "./edit.js";
 import { nameOf, textOf } from "./texts.js";
 
@@ -134,7 +134,7 @@ async function more() {
 }
 
 function showStatus(question, { ranking, known, hits, more: isMore }, milliseconds) {
-  const number = `${hits.length}${isMore ? " best" : ""} ${hits.length === 1 ? "document" : "documents"}`;
+  const number = counted(hits.length, isMore ? "best document" : "document");
   find("results").best = hits[0];
   let sentence = `${number} by the words they hold, and their topic · ${milliseconds} ms`;
   if (ranking === "distance") sentence = `${number} nearest to the whole text, by the learned distance · ${milliseconds} ms`;
@@ -173,6 +173,7 @@ function result(question, hit, best) {
       "div",
       { className: "result-head" },
       make("h2", {}, make("a", { href: compared, title: "Compare with what you asked for" }, heading(hit))),
+      keyOf(hit),
       hit.label === null ? "" : badge(hit.label),
       make("span", { className: "number distance", title, style: { "--share": `${100 * share}%` } }, figure),
     ),

@@ -1,13 +1,13 @@
 // The tree, branch by branch: classes, words, documents, and the branches below.
 
 import { askLatest } from "./api.js";
-import { badge, compareLink, find, heading, make, percent, shares } from "./dom.js";
+import { badge, compareLink, counted, find, heading, keyOf, make, percent, shares } from "./dom.js";
 
 export async function openTree(node = "0", component = "0") {
   const branch = await askLatest(`tree?node=${encodeURIComponent(node)}&component=${encodeURIComponent(component)}`);
   showPath(branch);
   find("branch").replaceChildren(
-    make("p", { className: "hint" }, `${branch.n_words.toLocaleString("en")} words, ${percent(branch.mass)} of a document's mass`, branch.path.length > 1 ? `, edge of length ${branch.edge_length.toFixed(3)}` : ""),
+    make("p", { className: "hint" }, `${counted(branch.n_words, "word")}, ${percent(branch.mass)} of a document's mass`, branch.path.length > 1 ? `, edge of length ${branch.edge_length.toFixed(3)}` : ""),
     branch.classes.length ? make("div", { className: "two" }, classes(branch), words(branch)) : words(branch),
     children(branch),
     documents(branch),
@@ -59,7 +59,7 @@ function children(branch) {
           "a",
           { className: "card branch", href: address(child.node, branch.component) },
           make("strong", {}, child.words.map((word) => word.word).join(", ") || `Branch ${child.node}`),
-          make("span", { className: "hint" }, first ? badge(first.label) : "", first ? ` ${percent(first.share)} · ` : "", `${child.n_words} words · ${percent(child.mass)} of the mass`),
+          make("span", { className: "hint" }, first ? badge(first.label) : "", first ? ` ${percent(first.share)} · ` : "", `${counted(child.n_words, "word")} · ${percent(child.mass)} of the mass`),
         ),
       ),
     );
@@ -73,7 +73,7 @@ function documents(branch) {
     make(
       "li",
       { className: "card" },
-      make("div", { className: "result-head" }, make("h3", {}, make("a", { href: compareLink(`id:${found.id}`, "") }, heading(found))), found.label === null ? "" : badge(found.label), make("span", { className: "number" }, percent(found.mass))),
+      make("div", { className: "result-head" }, make("h3", {}, make("a", { href: compareLink(`id:${found.id}`, "") }, heading(found))), keyOf(found), found.label === null ? "" : badge(found.label), make("span", { className: "number" }, percent(found.mass))),
       make("p", { className: "text short" }, found.text || ""),
     ),
   );
