@@ -50,6 +50,27 @@ def page(browser, report_file):
     context.close()
 
 
+def test_a_report_without_labels_shows_the_tree_and_near_duplicates(browser, tmp_path):
+    texts = labelled_texts(60)[0]
+    make_report(DocumentModel().fit([EVIL, *texts])).write_html(tmp_path / "report.html")
+    complaints = []
+    with browser.new_context() as context:
+        page = context.new_page()
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto((tmp_path / "report.html").as_uri())
+        page.wait_for_selector("#tree-picture[data-ready=true]")
+        before = page.locator("#branch").get_attribute("data-branch")
+        page.locator("#branch button").first.click()
+        assert page.locator("#branch").get_attribute("data-branch") != before
+        assert "Heaviest words" in page.locator("#branch").inner_text()
+        assert page.locator("#duplicates details").count() > 0
+        for part in ("#errors", "#suspects", ".confusion"):
+            assert page.locator(part).count() == 0, part
+        assert "owned" not in page.title()
+    assert complaints == []
+
+
 def test_nothing_is_asked_for_and_nothing_fails(page, report_file):
     page.mouse.wheel(0, 4000)
     for details in page.locator("details").all():

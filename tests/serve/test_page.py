@@ -726,3 +726,40 @@ def test_classes_have_the_colours_of_reports(open_page):
         "all => all.map((one) => one.style.getPropertyValue('--tag'))"
     )
     assert colors == [class_color(code) for code in range(3)]
+
+
+@pytest.fixture(scope="module")
+def unlabelled_address(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("unlabelled") / "model"
+    DocumentModel().fit(TEXTS, titles=[f"text {number}" for number in range(len(TEXTS))]).save(folder)
+    with running(folder) as (_, client):
+        yield str(client.base_url)
+
+
+def test_a_model_without_labels_is_searched_compared_and_browsed(open_page, unlabelled_address):
+    page = open_page(base=unlabelled_address)
+    page.get_by_text("15 documents, with").wait_for()
+    expect(page.locator("#classify-link")).to_be_hidden()
+    expect(page.locator("#review-link")).to_be_hidden()
+    page.locator("#query").fill("a puppy barks")
+    page.locator("#results li").first.get_by_text("text 9").wait_for()
+    expect(page.locator("#label-filter")).to_be_hidden()
+    assert page.locator("#results .badge").count() == 0
+    page.get_by_role("link", name="More like this").first.click()
+    page.wait_for_url("**/#/similar/9")
+    page.get_by_text("most like document 9").wait_for()
+    assert page.locator("#results li").count() == 10
+    page.goto(f"{unlabelled_address}/#/compare/my%20cat%20sleeps/id%3A8")
+    page.locator("table.moves").wait_for()
+    assert "their distance" in page.locator(".figure").first.inner_text()
+    page.goto(f"{unlabelled_address}/#/tree")
+    page.locator(".chip.word").first.wait_for()
+    assert page.locator(".shares li").count() == 0
+    assert page.locator("#problem").is_hidden()
+
+
+def test_a_model_without_labels_says_that_it_cannot_predict(open_page, unlabelled_address):
+    page = open_page("#/classify", base=unlabelled_address)
+    page.locator("#text").fill("a puppy barks")
+    page.get_by_role("button", name="Classify").click()
+    page.get_by_text("but this one was learned without").wait_for()
