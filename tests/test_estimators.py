@@ -1,17 +1,22 @@
 """What users of scikit-learn expect of every estimator."""
 
+from importlib import import_module
+from inspect import isclass
+from pathlib import Path
+
 import numpy as np
 import pandas
 import polars
 import pytest
 import scipy.sparse as sp
 from sklearn import config_context
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import treewass
 from treewass import (
     EmptyDocumentWarning,
     ProfileTreeWasserstein,
@@ -23,7 +28,7 @@ from treewass import (
     TreeWassersteinClassifier,
 )
 from treewass.classify import ComparedNeighbors, TreeKMedoids
-from treewass.distances import FittedLengths, UltrametricWasserstein, flowtree
+from treewass.distances import FittedLengths, SupervisedWordMover, UltrametricWasserstein, flowtree
 from treewass.learners import SingularTreeWasserstein, bow_metric
 
 TEXTS = [
@@ -56,6 +61,25 @@ class Flowtree:
         return "flowtree"
 
 
+CHECKED = [
+    ProfileTreeWasserstein(),
+    SupervisedTreeWasserstein(arity=2, depth=2, epochs=2),
+    QuadtreeWasserstein(),
+    TreeSlicedWasserstein(n_trees=2),
+    TopicTreeWasserstein(),
+    TreeSlicedWasserstein(n_trees=1, words="clusters"),
+    FittedLengths(),
+    SingularTreeWasserstein(max_iter=5),
+    UltrametricWasserstein(n_document_pairs=20, max_iter=5),
+    TreeKMedoids(n_clusters=3, n_init=2),
+    ComparedNeighbors(distance=Flowtree(), n_neighbors=3),
+    ComparedNeighbors(distance=QuadtreeWasserstein(), n_neighbors=3),
+    TreeNeighbors(),
+    TreeNeighbors(None, mode="connectivity"),
+    *CLASSIFIERS,
+]
+
+
 def expected_failed_checks(estimator):
     """Say which checks an estimator cannot satisfy, and why."""
     if isinstance(estimator, SupervisedTreeWasserstein):
@@ -77,28 +101,18 @@ def expected_failed_checks(estimator):
 
 
 @pytest.mark.filterwarnings("ignore::treewass.documents.EmptyDocumentWarning")
-@parametrize_with_checks(
-    [
-        ProfileTreeWasserstein(),
-        SupervisedTreeWasserstein(arity=2, depth=2, epochs=2),
-        QuadtreeWasserstein(),
-        TreeSlicedWasserstein(n_trees=2),
-        TopicTreeWasserstein(),
-        TreeSlicedWasserstein(n_trees=1, words="clusters"),
-        FittedLengths(),
-        SingularTreeWasserstein(max_iter=5),
-        UltrametricWasserstein(n_document_pairs=20, max_iter=5),
-        TreeKMedoids(n_clusters=3, n_init=2),
-        ComparedNeighbors(distance=Flowtree(), n_neighbors=3),
-        ComparedNeighbors(distance=QuadtreeWasserstein(), n_neighbors=3),
-        TreeNeighbors(),
-        TreeNeighbors(None, mode="connectivity"),
-        *CLASSIFIERS,
-    ],
-    expected_failed_checks=expected_failed_checks,
-)
+@parametrize_with_checks(CHECKED, expected_failed_checks=expected_failed_checks)
 def test_estimator_check(estimator, check):
     check(estimator)
+
+
+def test_every_public_estimator_is_checked():
+    """By the list above, or beside its own tests."""
+    folder = Path(treewass.__file__).parent
+    packages = [".".join(("treewass", *path.parent.relative_to(folder).parts)) for path in folder.rglob("__init__.pyi")]
+    public = [getattr(package, name) for package in map(import_module, packages) for name in package.__all__]
+    estimators = {found for found in public if isclass(found) and issubclass(found, BaseEstimator)}
+    assert estimators == {type(estimator) for estimator in CHECKED} | {SupervisedWordMover}
 
 
 @pytest.fixture
