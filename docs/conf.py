@@ -34,6 +34,19 @@ html_theme = "furo"
 html_title = f"treewass {release}"
 html_copy_source = False
 html_show_sourcelink = False
+# What the theme leaves out for readers without a mouse, or without eyes: levels of headings, focus of what scrolls.
+html_js_files = [
+    (
+        None,
+        {
+            "defer": "defer",
+            "body": "addEventListener('DOMContentLoaded', () => {"
+            "document.querySelectorAll('.caption[role=heading]').forEach((one) => { one.ariaLevel = 2; });"
+            "document.querySelectorAll('pre, .table-wrapper').forEach((one) => { one.tabIndex = 0; });"
+            "document.querySelectorAll('aside.toc-drawer').forEach((one) => { one.ariaLabel = 'On this page'; });});",
+        },
+    )
+]
 
 myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath", "substitution"]
 myst_substitutions = {"methods_table": methods_markdown(), "rivals_table": methods_markdown(RIVALS)}

@@ -1,7 +1,8 @@
 import numpy as np
+import pytest
 
 from tests.report.cases import labelled_texts
-from treewass import DocumentModel
+from treewass import DocumentModel, EmptyDocumentWarning
 from treewass.report import map_documents
 
 
@@ -53,6 +54,7 @@ def test_documents_without_a_label_are_on_the_map():
 def test_documents_added_with_new_words_are_on_the_map():
     texts, labels, _ = labelled_texts(60)
     model = DocumentModel(n_neighbors=3).fit(texts, labels)
-    some, none = model.add([f"{texts[0]} unheard", "---"]).tolist()
+    with pytest.warns(EmptyDocumentWarning, match="1 document"):
+        some, none = model.add([f"{texts[0]} unheard", "---"]).tolist()
     assert some in map_documents(model.contents_).ids
     assert none not in map_documents(model.contents_).ids

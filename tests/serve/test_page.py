@@ -696,7 +696,7 @@ def test_a_review_outlives_lost_answers_and_other_labels(open_page, writable):
     writable.patch(f"/api/documents/{other}", json={"label": "cat"})  # by somebody else: another question
     page.get_by_role("link", name="Search").first.click()
     page.get_by_role("link", name="Review").click()
-    page.locator("#review-about", has_text="1 near-duplicates").wait_for()
+    page.locator("#review-about", has_text="1 pair of near-duplicates").wait_for()
     page.locator("#review-status", has_text="2 decided").wait_for()
     page.locator("#review-item .text", has_text=TEXTS[5]).first.wait_for()
     assert page.locator("#review-item button[aria-pressed=true]").count() == 0

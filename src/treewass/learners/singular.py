@@ -53,7 +53,7 @@ class SingularTreeWasserstein(TreeTransformer):
     ----------
     metric_ : TreeMetric
         The tree over words. The largest distance between two words of a pair is one.
-    changes_ : ndarray of shape (n_iter_,)
+    changes_ : ndarray of shape (n_iterations,)
         The largest change of a distance in each iteration.
     n_iter_ : int
         Iterations that were made.
