@@ -432,20 +432,25 @@ def file_command(
 @app.command("scale")
 def scale_command(
     as_json: AsJson = False,
-    cases: Cases = "bytes,threads,collection",
+    cases: Cases = "bytes,threads,collection,actors",
     documents: Annotated[int, typer.Option(min=1000, help="Documents of the collection in shards.")] = 10_000_000,
     shards: Annotated[int, typer.Option(min=1, help="Shards of the collection.")] = 16,
-    sample: Annotated[int, typer.Option(min=1000, help="Documents to count the bytes of.")] = 100_000,
+    sample: Annotated[int, typer.Option(min=1000, help="Documents to count the bytes of.")] = 200_000,
     threads: Annotated[int, typer.Option(min=1000, help="Documents to search with two threads.")] = 400_000,
     folder: Annotated[Path, typer.Option(help="Where shards are built; those that are there are kept.")] = Path(
         "scale-shards"
     ),
+    keep: Annotated[bool, typer.Option(help="Leave the shards where they are, for another run.")] = False,
     output: Output = None,
 ) -> None:
-    """Measure bytes a document, one query in two threads, and a large collection in mapped shards."""
+    """Measure bytes a document, one query in two threads, and a large collection in mapped shards, also on Dask."""
     from treewass_bench.scale import scale_cells
+    from treewass_bench.scale_shards import remove_shards
 
-    _measure(scale_cells(cases.split(","), documents, shards, folder, sample=sample, threads=threads), as_json, output)
+    cells = scale_cells(cases.split(","), documents, shards, folder, sample=sample, threads=threads, say=_say)
+    _measure(cells, as_json, output)
+    if not keep:
+        remove_shards(folder)
 
 
 @app.command("serve")

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from treewass import TreeIndex, TreeMetric
+from treewass import ShardedIndex, TreeIndex, TreeMetric
 from treewass.distributed import remote_shards
 from treewass.distributed.remote_shards import RemoteShard
 from treewass.search import Statistics
@@ -16,8 +16,8 @@ from treewass.trees import star_tree
 class Here:
     """A client whose only worker is this process."""
 
-    def submit(self, kind, folder, **_):
-        held = kind(folder)
+    def submit(self, kind, *arguments, **_):
+        held = kind(*arguments)
         return SimpleNamespace(result=lambda: Actor(held))
 
 
@@ -36,8 +36,10 @@ class Actor:
 def shard(tmp_path):
     index = TreeIndex(TreeMetric(star_tree(3)))
     index.add([[1, 0, 0], [1, 1, 0], [0, 2, 1]])
-    index.save(tmp_path / "index")
-    return RemoteShard(Here(), tmp_path / "index", index), index
+    parts = ShardedIndex.from_index(index, 2).shards
+    for number, part in enumerate(parts):
+        part.save(tmp_path / f"part-{number}")
+    return RemoteShard(Here(), [tmp_path / "part-0", tmp_path / "part-1"]), index
 
 
 def test_statistics_of_any_thread_and_moment_are_those_that_rank(shard, monkeypatch):
@@ -67,6 +69,6 @@ def test_what_fails_in_the_shard_is_named(shard, monkeypatch):
         raise OSError("stale file handle")
 
     monkeypatch.setattr(TreeIndex, "search", fail)
-    with pytest.raises(OSError, match=r"hold the shard in .*stale file handle") as raised:
+    with pytest.raises(OSError, match=r"hold the shards in .*stale file handle") as raised:
         remote.search([[1, 0, 0]], 1)
     assert isinstance(raised.value.__cause__, OSError)

@@ -74,7 +74,11 @@ def _engine(workers: int | None, scheduler: str | None) -> Iterator[Engine]:
         with distributed.Client(scheduler) as client:
             yield dask_engine(client)
         return
+    dask: Any = require("dask", purpose="--workers", extra="dask")
+    # A worker that is lost again 15 s after a loss, just while it starts, would be given up by Dask for good.
+    patience = {"distributed.deploy.lost-worker-timeout": "30 days"}
     with (
+        dask.config.set(patience),
         distributed.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0") as cluster,
         distributed.Client(cluster) as client,
     ):

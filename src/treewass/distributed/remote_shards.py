@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 
     from treewass.search.word_lists import Statistics
 
-__all__ = ["RemoteShard", "open_shards", "search"]
+__all__ = ["RemoteShard", "open_shards", "search", "shards_on_workers"]
 
 _MOST_TRIES = 4  # workers that may be lost during one question to a shard
 _PATIENCE = 2.0  # seconds until somebody looks whether the worker is still there
 
 
 class _Held:
-    """A shard in a worker: an actor of Dask."""
+    """Shards in a worker, searched as one: an actor of Dask."""
 
-    def __init__(self, folder: str) -> None:
-        self.index = TreeIndex.load(folder)
+    def __init__(self, folders: Sequence[str], n_jobs: int) -> None:
+        self.index = ShardedIndex([TreeIndex.load(folder) for folder in folders], n_jobs=n_jobs)
         self.known: tuple[str, Statistics] | None = None
 
     def ask(self, method: str, *arguments: Any, **options: Any) -> Any:
@@ -63,28 +63,29 @@ class _Opened:
 
 
 class RemoteShard:
-    """A shard that a worker of a Dask cluster holds, mapped from its folder. It is read-only.
+    """Shards that a worker of a Dask cluster holds, mapped from their folders; asked as one. It is read-only.
 
-    If the worker is lost, another one opens the folder and is asked again: an answer may be late, but is never short.
+    If the worker is lost, another one opens the folders and is asked again: an answer may be late, but is never short.
 
     Parameters
     ----------
     client : distributed.Client
-    folder : path-like
-        An index that `TreeIndex.save` wrote; worker and client must see it.
-    index : TreeIndex
-        The same index, mapped in this process, for metric and ids.
+    folders : sequence of path-like
+        Indexes that `TreeIndex.save` wrote; worker and client must see them.
+    n_jobs : int, default=1
+        Threads that the worker searches with, a shard each.
     """
 
-    def __init__(self, client: Client, folder: str | os.PathLike[str], index: TreeIndex) -> None:
+    def __init__(self, client: Client, folders: Sequence[str | os.PathLike[str]], n_jobs: int = 1) -> None:
+        index = ShardedIndex([TreeIndex.load(folder) for folder in folders])  # mapped here, for metric and ids
         self.metric, self.ids, self.next_id = index.metric, index.ids, index.next_id
-        self._client, self._folder = client, os.fspath(folder)
+        self._client, self._folders, self._n_jobs = client, [os.fspath(folder) for folder in folders], n_jobs
         self._opening, self._ranking = Lock(), Lock()
         self._learnt: tuple[str, Statistics] | None = None
         self._opened = self._open()
 
     def _open(self) -> _Opened:
-        return _Opened(self._client.submit(_Held, self._folder, actor=True, pure=False))
+        return _Opened(self._client.submit(_Held, self._folders, self._n_jobs, actor=True, pure=False))
 
     def _ask(self, method: str, *arguments: Any, **options: Any) -> Any:
         """Ask the worker; open the shard again elsewhere if the worker was lost."""
@@ -99,8 +100,9 @@ class RemoteShard:
                     if self._opened is opened:  # nobody else has opened it meanwhile
                         self._opened = self._open()
         raise OSError(
-            f"Expected a worker to hold the shard in {self._folder}, but {_MOST_TRIES} of them were lost or could not "
-            f"read it, the last one by {cause!r}. See the cluster's logs: they may be short of memory."
+            f"Expected a worker to hold the shards in {', '.join(self._folders[:3])}, but {_MOST_TRIES} of them were "
+            f"lost or could not read them, the last one by {cause!r}. See the cluster's logs: they may be short of "
+            "memory."
         ) from cause
 
     def _answer(self, opened: _Opened, method: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
@@ -187,12 +189,13 @@ def open_shards(folder: str | os.PathLike[str], *, client: Client) -> ShardedInd
     folder : path-like
         Every worker and this process must see it.
     client : distributed.Client
-        Each shard goes to one worker, which maps it.
+        The shards are divided among the workers that it has now; each maps its own, and is sent one message a
+        question. So wait for all of them first, with ``client.wait_for_workers(n)``, if the cluster is just starting.
 
     Returns
     -------
     ShardedIndex
-        Exact, and read-only. A shard whose worker is lost is opened again on another one.
+        Exact, and read-only. What a worker held that is lost is opened again on another one.
 
     Examples
     --------
@@ -202,7 +205,16 @@ def open_shards(folder: str | os.PathLike[str], *, client: Client) -> ShardedInd
     """
     path = Path(folder).resolve()
     folders = index_parts(path) if holds_shards(path) else model_parts(path)
-    shards = [RemoteShard(client, part, TreeIndex.load(part)) for part in folders]
+    return shards_on_workers(folders, client)
+
+
+def shards_on_workers(folders: Sequence[Path], client: Client) -> ShardedIndex:
+    """Let the workers of a cluster open indexes, each as many, that together are one."""
+    cluster: Any = client  # Dask has types for some of its methods only
+    cluster.wait_for_workers(1)
+    threads = list(cluster.nthreads().values())
+    groups = [own.tolist() for own in np.array_split(np.arange(len(folders)), min(len(threads), len(folders)))]
+    shards = [RemoteShard(client, [folders[one] for one in own], min(threads)) for own in groups]
     return ShardedIndex(shards, n_jobs=len(shards))
 
 
