@@ -41,3 +41,12 @@ def test_a_pattern_that_would_take_for_ever_gives_up(monkeypatch, ngrams):
     counter = guarded_counter(make_counter(CountVectorizer(token_pattern=HOSTILE, ngram_range=ngrams)).fitted(["a b"]))
     with pytest.raises(TimeoutError):  # it would take years
         counter.count(["a" * 1000 + " -"])
+
+
+def test_the_words_of_a_text_have_one_time_limit_together(monkeypatch):
+    seconds = iter(range(100))
+    monkeypatch.setattr("treewass.model.guarded_patterns.monotonic", lambda: next(seconds))
+    found = GuardedPattern(r"\w+", 2.0).finditer("a cat and a dog")
+    assert [match[0] for match in (next(found), next(found))] == ["a", "cat"]
+    with pytest.raises(TimeoutError):
+        next(found)

@@ -1,4 +1,5 @@
 import re
+import shutil
 import threading
 
 import numpy as np
@@ -221,6 +222,16 @@ def test_a_folder_without_a_model_is_left_as_it_is(fitted, tmp_path):
         LiveModel(tmp_path / "nothing")
     fitted.save(tmp_path)
     LiveModel(tmp_path).close()
+
+
+def test_a_folder_that_was_removed_is_not_made_again(folder, live, fitted):
+    shutil.rmtree(folder)
+    with pytest.raises((ValueError, OSError)):
+        live.follow()
+    with pytest.raises((ValueError, OSError)):
+        live.fold()
+    assert not folder.exists()
+    fitted.save(folder)
 
 
 def test_processes_follow_each_other(live, worker):

@@ -152,7 +152,7 @@ def test_spark_answers_as_a_tree_index(tmp_path, data_folder):
     index = TreeIndex(metric)
     index.add(split.X_train)
     write_postings(index, tmp_path / "p")
-    queries = split.X_test[np.diff(split.X_test.indptr) > 0][:20]
+    queries = split.X_test[np.diff(split.X_test.indptr) > 0]
     spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
     try:
         for row in range(queries.shape[0]):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from copy import copy
 from functools import cache
+from time import monotonic
 from typing import Any
 
 from treewass.compute.extras import require
@@ -47,7 +48,11 @@ class GuardedPattern:
     def finditer(self, text: str) -> Iterator[Any]:
         """Find the places of all words of a text, one after the other; the words are to be taken from the text."""
         compared = text if text.isascii() and not _CONTROLS.intersection(text) else text.translate(_stand_ins())
-        return iter(self._pattern.finditer(compared, timeout=self._seconds, concurrent=True))
+        end = monotonic() + self._seconds
+        for match in self._pattern.finditer(compared, timeout=self._seconds, concurrent=True):
+            if monotonic() > end:  # regex itself looks at the clock but seldom
+                raise TimeoutError("regex timed out")
+            yield match
 
 
 @cache

@@ -82,8 +82,9 @@ def load_whole(folder: Path) -> tuple[str, Contents]:
 def alone(folder: Path) -> Iterator[None]:
     """Let one process at a time fold or load; where no lock can be made, nobody can fold either."""
     lock = FileLock(folder / ".fold.lock")
-    with suppress(OSError):
-        lock.acquire()
+    if folder.is_dir():  # one that was removed is not made again
+        with suppress(OSError):
+            lock.acquire()
     try:
         yield
     finally:

@@ -106,30 +106,30 @@ def from_newick(text: str) -> tuple[Tree, list[str]]:
         raise ValueError(f"Expected a tree in Newick format, got a quote or bracket not closed near {left[:20]!r}.")
     parents, lengths, names = [-1], [1.0], [""]
     vertex, before = 0, ""
-    tokens = _words_of(text)
-    for token in tokens:
-        if token == "(":
-            _demand(before in ("", "(", ","), token, before)
+    pieces = _words_of(text)
+    for piece in pieces:
+        if piece == "(":
+            _demand(before in ("", "(", ","), piece, before)
             parents.append(vertex)
             vertex = len(parents) - 1
-        elif token == ",":
-            _demand(vertex > 0, token, before)
+        elif piece == ",":
+            _demand(vertex > 0, piece, before)
             parents.append(parents[vertex])
             vertex = len(parents) - 1
-        elif token == ")":
-            _demand(vertex > 0, token, before)
+        elif piece == ")":
+            _demand(vertex > 0, piece, before)
             vertex = parents[vertex]
-        elif token == ":":
-            lengths[vertex] = _length(next(tokens, ""))
-        elif token == ";":
+        elif piece == ":":
+            lengths[vertex] = _length(next(pieces, ""))
+        elif piece == ";":
             break
         else:
-            _demand(before in ("", "(", ",", ")"), token, before)
-            names[vertex] = token[1:-1].replace("''", "'") if token.startswith("'") else token
+            _demand(before in ("", "(", ",", ")"), piece, before)
+            names[vertex] = piece[1:-1].replace("''", "'") if piece.startswith("'") else piece
         lengths += [1.0] * (len(parents) - len(lengths))
         names += [""] * (len(parents) - len(names))
-        before = token
-    if vertex != 0 or next(tokens, None) is not None or not text.rstrip().endswith(";"):
+        before = piece
+    if vertex != 0 or next(pieces, None) is not None or not text.rstrip().endswith(";"):
         raise ValueError("Expected one tree in Newick format that ends with ';', got unmatched brackets or more text.")
     tree, leaves = _assemble(parents, lengths, [True] * len(parents))
     return tree, [names[leaf] for leaf in leaves]
