@@ -124,6 +124,10 @@ def test_several_files_and_patterns_are_one_corpus(tmp_path):
         assert corpus.places == ("part-0.csv, line 2", "part-1.csv, line 2")
         (note,) = corpus.notes
         assert note.startswith("2 files, such as ")
+    again = read_corpus(
+        [str(tmp_path / "*1.csv"), str(tmp_path / "*.csv"), tmp_path / ".." / tmp_path.name / "part-0.csv"]
+    )
+    assert again.texts == ("text 1", "text 0")  # each once, as they came first
     with pytest.raises(FileNotFoundError, match=r"There is no file that .* matches"):
         read_corpus(str(tmp_path / "*.jsonl"))
     with pytest.raises(ValueError, match="a folder is among several"):

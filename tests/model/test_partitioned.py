@@ -140,6 +140,18 @@ def test_labels_of_files_are_those_of_the_model(tmp_path, in_memory):
     assert scored == (90, 1, int((predicted != np.array(labels)).sum()))
 
 
+def test_what_is_found_out_about_files_is_said_once(tmp_path, in_memory):
+    in_memory.save(tmp_path / "model")
+    paths = [tmp_path / f"{name}.csv" for name in "ab"]
+    for path in paths:
+        path.write_text("id;text\n1;some words\n", encoding="utf-8")
+    said = []
+    partitions = find_partitions(paths, label=None)
+    predict_partitions(tmp_path / "model", partitions, str(tmp_path / "out"), report=said.append)
+    (sentence,) = said
+    assert sentence.startswith(f"2 files, such as {paths[0]}: semicolons separate the columns")
+
+
 def test_labels_go_to_an_object_store(tmp_path, in_memory):
     import fsspec
 

@@ -143,7 +143,9 @@ def predict_in_parts(
     partitions = find_partitions(data, unique_keys=False, **reading)
     with _engine(workers, scheduler) as engine:
         out = output if "://" in output else str(Path(output).expanduser().absolute())
-        scored = predict_partitions(Path(model).expanduser().absolute(), partitions, out, engine=engine)
+        scored = predict_partitions(
+            Path(model).expanduser().absolute(), partitions, out, engine=engine, report=say_note
+        )
     files = counted_noun(len(partitions), "file")
     typer.echo(f"{counted_noun(scored.n_documents, 'label')} of {files} written to {output}.", err=True)
     if scored.n_unknown:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -124,7 +125,7 @@ def fit(
     place.mkdir(parents=True, exist_ok=True)
     try:
         learned.contents_ = fit_partitions(
-            learned, partitions, place.resolve(), settings=settings, engine=dask_engine(client)
+            learned, partitions, place.resolve(), settings=settings, engine=dask_engine(client), report=_warn
         )
     finally:
         if temporary is not None:
@@ -220,4 +221,9 @@ def predict(
     place = os.fspath(out) if "://" in os.fspath(out) else str(Path(out).resolve())
     folder = Path(model).resolve()
     data_name(folder)  # a folder that holds no model is an error here, not on a worker
-    return predict_partitions(folder, partitions, place, engine=dask_engine(client))
+    return predict_partitions(folder, partitions, place, engine=dask_engine(client), report=_warn)
+
+
+def _warn(remark: str) -> None:
+    """Say what was found out about files, such as an encoding; who gives it is not told."""
+    warnings.warn(remark, stacklevel=4)

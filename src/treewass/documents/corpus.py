@@ -115,9 +115,10 @@ def read_corpus(
     Parameters
     ----------
     source : path-like, sequence of path-like, frame or dataset
-        A file; several files, also as a pattern such as ``"data/*.csv"``; a folder with one sub-folder per label, with
-        nothing but tables, or written by `save_to_disk` of Hugging Face; ``~`` stands for the home folder. Or a frame
-        of pandas or polars, a table of Arrow, a `Dataset` of Hugging Face, or a mapping of splits to these.
+        A file; several files, also as a pattern such as ``"data/*.csv"``, each counted once; a folder with one
+        sub-folder per label, with nothing but tables, or written by `save_to_disk` of Hugging Face; ``~`` stands for
+        the home folder. Or a frame of pandas or polars, a table of Arrow, a `Dataset` of Hugging Face, or a mapping of
+        splits to these.
     format : {"jsonl", "json", "csv", "tsv", "lines", "parquet", "arrow", "excel", "folder"} or None, default=None
         None takes it from the name: ``.jsonl`` and ``.ndjson`` (one JSON object per line), ``.json`` (a list of
         objects), ``.csv`` and ``.tsv`` (a header line, then rows), ``.txt`` (``"lines"``: a label, a tab and a text on

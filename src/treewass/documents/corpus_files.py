@@ -162,7 +162,10 @@ def open_source(
     if isinstance(source, str | os.PathLike):
         paths = _found(source)
     elif isinstance(source, Iterable) and not isinstance(source, bytes | dict):
-        paths = [path for each in source for path in _found(each)]
+        found: dict[Path, Path] = {}
+        for path in (path for each in source for path in _found(each)):
+            found.setdefault(path.resolve(), path)  # one that is given again counts once
+        paths = list(found.values())
     else:
         raise TypeError(
             f"Expected a path, several paths, a frame or a dataset to read documents from, got {type(source).__name__}."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treewass.compute.arguments import argument
 from treewass.compute.extras import require
+from treewass.documents.corpus_files import Remarks, remark_sentences
 from treewass.documents.partitions import Partition
 from treewass.model.contents import Contents
 from treewass.model.inference import class_probabilities, count_texts, demand_labels
@@ -41,7 +42,12 @@ class Scored(NamedTuple):
 
 
 def predict_partitions(
-    model: Path, partitions: Sequence[Partition], out: str, *, engine: Engine = one_after_another
+    model: Path,
+    partitions: Sequence[Partition],
+    out: str,
+    *,
+    engine: Engine = one_after_another,
+    report: Callable[[str], None] | None = None,
 ) -> Scored:
     """Label the documents of each partition, and write a Parquet file for each: ``part-00000.parquet`` and so on.
 
@@ -59,6 +65,8 @@ def predict_partitions(
         that holds further parts, of a longer run, is a ValueError, since they would be taken for labels of this one.
     engine : callable, optional
         Does the work on each partition.
+    report : callable, optional
+        Takes each sentence on what was found out about the files, such as an encoding, once they are read.
 
     Returns
     -------
@@ -77,9 +85,14 @@ def predict_partitions(
         Path(out).mkdir(parents=True, exist_ok=True)
     shared = {"model": model, "name": name, "out": out}
     tasks = list(enumerate(partitions))
-    total = Scored(0, 0, 0)
-    for scored in engine(_predict_partition, tasks, "predicting labels", **shared):
+    total, found = Scored(0, 0, 0), Remarks()
+    for scored, remarks in engine(_predict_partition, tasks, "predicting labels", **shared):
         total += scored
+        for remark, files in remarks.items():
+            found.setdefault(remark, []).extend(files)
+    if report is not None:
+        for sentence in remark_sentences(found):
+            report(sentence)
     if "://" not in out:
         _remove_left_over(Path(out))
     return total if partitions[0].request.label is not None else total._replace(n_wrong=None)
@@ -112,12 +125,13 @@ def _remove_left_over(folder: Path) -> None:
             path.unlink(missing_ok=True)
 
 
-def _predict_partition(task: tuple[int, Partition], *, model: Path, name: str, out: str) -> Scored:
-    """Label the documents of one partition and write them to a file, in one step."""
+def _predict_partition(task: tuple[int, Partition], *, model: Path, name: str, out: str) -> tuple[Scored, Remarks]:
+    """Label the documents of one partition and write them to a file, in one step; return remarks on the file, too."""
     arrow: Any = require("pyarrow", purpose="Writing Parquet files", extra="dask")
     parquet: Any = require("pyarrow.parquet", purpose="Writing Parquet files", extra="dask")
     number, partition = task
-    held, documents, key = load_once(model, name), partition.documents(), partition.request.key
+    remarks = Remarks()
+    held, documents, key = load_once(model, name), partition.documents(remarks), partition.request.key
     labels = arrow.string() if isinstance(held.classes[0], str) else arrow.int64()
     fields = [*([(key, arrow.string())] if key else []), ("label", labels), ("probability", arrow.float64())]
     schema, total = arrow.schema(fields), Scored(0, 0, 0)
@@ -126,7 +140,7 @@ def _predict_partition(task: tuple[int, Partition], *, model: Path, name: str, o
             columns, scored = _predicted(held, block)
             writer.write_table(arrow.table(([document.key for document in block], *columns)[0 if key else 1 :], schema))
             total += scored
-    return total
+    return total, remarks
 
 
 def _predicted(held: Contents, documents: list[Document]) -> tuple[tuple[list[Any], list[float]], Scored]:
