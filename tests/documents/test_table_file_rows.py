@@ -1,6 +1,5 @@
 import builtins
 import datetime
-import json
 
 import openpyxl
 import pandas
@@ -93,50 +92,47 @@ def test_what_is_missing_in_a_frame_is_a_bad_row():
     assert corpus.columns["when"] == ("2020-01-01T00:00:00", None)
 
 
-class ClassLabel:
-    names = ("cat", "dog")
+@pytest.fixture(scope="module")
+def datasets():
+    """The package of Hugging Face, without its progress bars."""
+    import datasets
+
+    datasets.disable_progress_bars()
+    return datasets
 
 
-class StandIn:
-    """What treewass uses of a `Dataset` of Hugging Face, whose package is too large for a test."""
-
-    def __init__(self, columns):
-        self.columns_, self.column_names, self.features = columns, list(columns), {"label": ClassLabel()}
-
-    def __getitem__(self, name):
-        return self.columns_[name]
-
-    def iter(self, batch_size):
-        for start in range(0, len(self.columns_["text"]), batch_size):
-            yield {name: values[start : start + batch_size] for name, values in self.columns_.items()}
+def make_dataset(datasets, texts, labels):
+    kinds = {"text": datasets.Value("string"), "label": datasets.ClassLabel(names=["cat", "dog"])}
+    return datasets.Dataset.from_dict({"text": texts, "label": labels}, features=datasets.Features(kinds))
 
 
-def test_datasets_name_their_classes_and_splits():
-    dataset = StandIn({"text": ["a", "b", "c"], "label": [1, 0, 1]})
-    assert read_corpus(dataset).labels == ("dog", "cat", "dog")
-    both = read_corpus({"train": dataset, "test": StandIn({"text": ["d"], "label": [0]})})
-    assert both.parts == ("train", "train", "train", "test")
-    assert both.places[-1] == "test, row 0"
+def test_datasets_name_their_classes_and_splits(datasets, tmp_path):
+    dataset, other = make_dataset(datasets, ["a", "b", "c"], [1, 0, 1]), make_dataset(datasets, ["d"], [0])
+    for one in (dataset, dataset.to_iterable_dataset()):
+        corpus = read_corpus(one)
+        assert (corpus.texts, corpus.labels) == (("a", "b", "c"), ("dog", "cat", "dog"))
+    assert read_corpus(dataset.select([2, 1])).texts == ("c", "b")
+    splits = datasets.DatasetDict({"train": dataset, "test": other})
+    splits.save_to_disk(tmp_path / "both")
+    for both in (splits, tmp_path / "both"):
+        corpus = read_corpus(both)
+        assert corpus.labels == ("dog", "cat", "dog", "cat")
+        assert corpus.parts == ("train", "train", "train", "test")
+        assert corpus.places[-1] == "test, row 0"
+    assert read_corpus(tmp_path / "both" / "train").labels == ("dog", "cat", "dog")
     assert read_corpus({"a": dataset, "b": dataset}).parts is None
+    with pytest.raises(
+        ValueError, match="The Dataset: no column 'body' in the header; the columns are 'text', 'label'"
+    ):
+        read_corpus(dataset, text="body")
 
 
-def test_folders_of_datasets(tmp_path):
-    found = table({"text": ["a", "b", "c"], "label": [1, 0, 1]})
-    for split in ("train", "test"):
-        folder = tmp_path / "both" / split
-        folder.mkdir(parents=True)
-        stream(found, folder / "data-00000-of-00001.arrow")
-        (folder / "state.json").write_text(json.dumps({"_data_files": [{"filename": "data-00000-of-00001.arrow"}]}))
-        features = {"label": {"names": ["cat", "dog"], "_type": "ClassLabel"}}
-        (folder / "dataset_info.json").write_text(json.dumps({"features": features}))
-    corpus = read_corpus(tmp_path / "both" / "train")
-    assert (corpus.labels, corpus.name) == (("dog", "cat", "dog"), "train")
-    (tmp_path / "both" / "dataset_dict.json").write_text(json.dumps({"splits": ["train", "test"]}))
-    corpus = read_corpus(tmp_path / "both")
-    assert corpus.parts == ("train",) * 3 + ("test",) * 3
-    (tmp_path / "both" / "train" / "state.json").write_text("{}")
+def test_folders_of_damaged_datasets_are_refused(datasets, tmp_path):
+    make_dataset(datasets, ["a", "b"], [1, 0]).save_to_disk(tmp_path / "one")
+    assert read_corpus(tmp_path / "one").labels == ("dog", "cat")
+    (tmp_path / "one" / "state.json").write_text("{}")
     with pytest.raises(ValueError, match="this is no dataset that can be read"):
-        read_corpus(tmp_path / "both")
+        read_corpus(tmp_path / "one")
 
 
 def test_zstandard_is_unpacked_by_name_and_by_content(tmp_path):
