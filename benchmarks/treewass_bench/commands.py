@@ -238,6 +238,25 @@ def few_command(
         )
 
 
+@app.command("costs")
+def costs_command(
+    as_json: AsJson = False,
+    sets: Sets = "twitter,bbcsport",
+    methods: Annotated[str | None, typer.Option(help="Some of the trees, with commas.")] = None,
+    data: Data = None,
+    output: Output = None,
+    table: Table = None,
+) -> None:
+    """Measure how close the distances of trees over word vectors are to true transport costs."""
+    from treewass_bench.costs import COST_METHODS, cost_cells, costs_markdown
+
+    if table is not None:
+        _lay_out(table, ("costs",), costs_markdown)
+    else:
+        chosen = methods.split(",") if methods else tuple(COST_METHODS)
+        _measure(cost_cells(data, sets.split(","), chosen), as_json, output)
+
+
 @app.command("validation")
 def validation_command(
     as_json: AsJson = False,
