@@ -31,7 +31,7 @@ COST_METHODS: dict[str, tuple[str, Callable[..., Any]]] = {
 }
 _PAIRS = 500
 _PROTOCOL = (
-    "first split: fitted on its training documents, with word vectors; 500 pairs of test documents, exact costs by POT; "
+    "first split: fitted on its training documents, with word vectors; 500 pairs of test documents, true costs by POT; "
     "one factor on all distances, by least squares; error_percent: mean absolute difference over the mean cost"
 )
 
