@@ -39,7 +39,8 @@ class Life:
         assert self._told.poll(120)
 
     def kill(self):
-        """Kill it; return all that it has told."""
+        """Kill it; return all that it has told. It must not have ended before, by an error."""
+        assert self._process.exitcode is None
         self._process.kill()
         self._process.join()
         told = []

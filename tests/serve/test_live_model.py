@@ -1,6 +1,7 @@
 import re
 import shutil
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -91,6 +92,20 @@ def test_a_write_that_comes_during_folding_waits_for_nothing_and_is_there_after_
     live.close()
     with LiveModel(folder) as again:
         assert (len(again.current().index), again.n_pending) == (17, 1)
+
+
+def test_nobody_writes_while_the_log_is_emptied_on_the_same_connection(live, monkeypatch):
+    live.add([NewDocument("a cat", "cat")])
+    could_write, truncate = [], live._writes.truncate
+
+    def look():
+        with ThreadPoolExecutor(1) as other:
+            could_write.append(other.submit(live._changing.acquire, blocking=False).result())
+        truncate()
+
+    monkeypatch.setattr(live._writes, "truncate", look)
+    assert live.fold() == 1
+    assert could_write == [False]
 
 
 def test_a_crash_after_saving_and_before_the_writes_are_dropped_doubles_nothing(folder, live, worker, monkeypatch):

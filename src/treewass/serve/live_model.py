@@ -240,7 +240,7 @@ class LiveModel:
                     with self._writes.transaction():
                         self._writes.begin(new)
                 self._head = new
-            self._writes.truncate()
+                self._writes.truncate()  # on the connection of all threads: none of them may write meanwhile
             return last.number - head.number
 
     def drop_folded(self) -> None:
