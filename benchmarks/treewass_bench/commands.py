@@ -451,7 +451,7 @@ def file_command(
 @app.command("scale")
 def scale_command(
     as_json: AsJson = False,
-    cases: Cases = "bytes,threads,collection,actors",
+    cases: Cases = "bytes,threads,order,collection,actors",
     documents: Annotated[int, typer.Option(min=1000, help="Documents of the collection in shards.")] = 10_000_000,
     shards: Annotated[int, typer.Option(min=1, help="Shards of the collection.")] = 16,
     sample: Annotated[int, typer.Option(min=1000, help="Documents to count the bytes of.")] = 200_000,
@@ -460,16 +460,29 @@ def scale_command(
         "scale-shards"
     ),
     keep: Annotated[bool, typer.Option(help="Leave the shards where they are, for another run.")] = False,
+    data: Data = None,
     output: Output = None,
 ) -> None:
     """Measure bytes a document, one query in two threads, and a large collection in mapped shards, also on Dask."""
     from treewass_bench.scale import scale_cells
     from treewass_bench.scale_shards import remove_shards
 
-    cells = scale_cells(cases.split(","), documents, shards, folder, sample=sample, threads=threads, say=_say)
+    sizes = {"sample": sample, "threads": threads}
+    cells = scale_cells(cases.split(","), documents, shards, folder, **sizes, data=data, say=_say)
     _measure(cells, as_json, output)
     if not keep:
         remove_shards(folder)
+
+
+@app.command("scale-tables")
+def scale_tables_command(
+    rows: Annotated[str, typer.Option(help="Where the rows of `scale` are stored.")] = "benchmarks/rows",
+) -> None:
+    """Print the stored rows of `scale` as Markdown, and what larger collections would cost, on paper."""
+    from treewass_bench.rows import RowFiles
+    from treewass_bench.scale_tables import scale_tables
+
+    typer.echo("\n\n".join(scale_tables(RowFiles(rows).rows("scale"))))
 
 
 @app.command("serve")

@@ -12,6 +12,7 @@ from treewass import ProfileTreeWasserstein, ShardedIndex, TreeIndex
 from treewass.documents import make_documents
 from treewass_bench.cells import Cell, Report
 from treewass_bench.rows import Value
+from treewass_bench.scale_order import measure_order
 from treewass_bench.scale_shards import (
     ARRAYS,
     BATCH,
@@ -39,6 +40,7 @@ def scale_cells(
     *,
     sample: int = 200_000,
     threads: int = 400_000,
+    data: str | None = None,
     say: Report | None = None,
 ) -> list[Cell]:
     """List what to measure.
@@ -46,13 +48,15 @@ def scale_cells(
     Parameters
     ----------
     cases : sequence of str
-        Of ``bytes``, ``threads``, ``collection`` and ``actors``.
+        Of ``bytes``, ``threads``, ``order``, ``collection`` and ``actors``.
     documents, shards : int
         The size of the collection, for the last two.
     folder : Path
         Where its shards are written; those that are there are not built again.
     sample, threads : int
         Documents to count bytes of, and to search with two threads.
+    data : str, optional
+        The folder of the text sets, for ``order``.
     say : callable, optional
         Takes a sentence about what it is doing.
 
@@ -74,6 +78,8 @@ def scale_cells(
         protocol = f"{QUERIES} single queries in turns, top {K}, two shards; medians of wall-clock time"
         case = {"part": "threads", "documents": threads, "shards": 2}
         cells.append(Cell("scale", case, partial(measure_threads, threads), protocol, 60.0, alone=True))
+    if "order" in cases:
+        cells += _order_cells(sample, data)
     drawn = f"generated documents of 40 words, vocabulary {WORDS}, random tree"
     asked = f"{QUERIES} single queries and a batch of {BATCH}, top {K}; medians of wall-clock time"
     if "collection" in cases:
@@ -89,6 +95,20 @@ def scale_cells(
         case = {"part": "actors", "documents": documents, "shards": shards, "workers": 2}
         measure = partial(measure_actors, documents, shards, folder, say)
         cells.append(Cell("scale", case, measure, protocol, documents * 3e-5, alone=True))
+    return cells
+
+
+def _order_cells(sample: int, data: str | None) -> list[Cell]:
+    protocol = (
+        "arrays of one index, and compressed by zlib; blocks whose bound by the largest value of each feature does not "
+        f"exceed the distance of the {K}th neighbour, over {QUERIES} queries; tree of the profile learner"
+    )
+    cells = []
+    for source in ("generated", "reuters", "amazon", "ohsumed", "20news"):
+        for order in ("drawn", "branches"):
+            case: dict[str, Value] = {"part": "order", "source": source, "order": order}
+            measure = partial(measure_order, source, sample, "profile learner", order, data)
+            cells.append(Cell("scale", case | {"documents": sample}, measure, protocol, 20.0))
     return cells
 
 
