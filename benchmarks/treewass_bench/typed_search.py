@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+import time
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
@@ -59,7 +60,8 @@ _FOUND = (
     "the training documents of the first split, lower case, all words, metric learned from them; up to 2000 queries "
     "drawn from them with seed 0: the first 8 words of a document, which are cut from every indexed document (8 are "
     "left at least), 3 different words of it, or a word that 10 to 60 documents hold; k = 10; found: the document is "
-    "among the ten; label: share of the hits with its label; held: share of the hits that hold the one word"
+    "among the ten; label: share of the hits with its label; held: share of the hits that hold the one word; "
+    "query_us: CPU time of a query, all in one batch, its embedding among it"
 )
 _CORNER = "the document is among ten / share of its label"
 _TIMES = "200 of the 3-word and of the 8-word queries, one by one and in one batch, in turns, CPU time, one thread"
@@ -145,35 +147,47 @@ def word_tokens(counts: csr_array) -> list[list[int]]:
     return [np.repeat(counts.indices[a:b], counts.data[a:b].astype(int)).tolist() for a, b in bounds]
 
 
-def _answers(name: str, method: str, protocol: str, data: str | None) -> NDArray[np.int64]:
-    """Return the ten documents that a method finds for each query, -1 where there are fewer."""
+def _prepared(name: str, method: str, protocol: str, data: str | None) -> tuple[Callable[[int], Any], int]:
+    """Return what finds ten documents for each of the first queries, -1 where there are fewer, and its bytes."""
     question = ask(name, protocol, data)
     if method == "rank":
-        return _index(name, protocol, data).rank(question.queries, _K)[1]
+        index = _index(name, protocol, data)
+        return (lambda n: index.rank(question.queries[:n], _K)[1]), index.n_bytes
     if method == "distance":
         index = _index(name, protocol, data)
-        known = np.flatnonzero(question.queries @ index.metric.known_words.astype(float))
-        found = np.full((question.queries.shape[0], _K), -1, dtype=np.int64)
-        found[known] = index.search(question.queries[known], _K)[1]
-        return found
+        return (lambda n: _nearest(index, question.queries[:n])), index.n_bytes
     if method == "bm25":
-        found, scores = bm25_index(question.counts).retrieve(
-            word_tokens(question.queries), k=_K, show_progress=False, n_threads=0, return_as="tuple"
-        )
-        return np.where(scores > 0, found, -1)
-    return best_rows(*_vectors(question, method))
-
-
-def _vectors(question: Question, method: str) -> tuple[Any, Any]:
-    """Return vectors of length one of documents and queries: of TF-IDF, or of sentences."""
+        retriever = bm25_index(question.counts)
+        return (lambda n: _retrieved(retriever, question.queries[:n])), _bm25_bytes(retriever)
     if method == "tfidf":
         from sklearn.feature_extraction.text import TfidfTransformer
 
         weigh = TfidfTransformer(sublinear_tf=True).fit(question.counts)
-        return weigh.transform(question.counts), weigh.transform(question.queries)
-    network = load_network()
-    settings = {"batch_size": 32, "show_progress_bar": False, "normalize_embeddings": True}
-    return network.encode(question.texts, **settings), network.encode(question.query_texts, **settings)
+        weighed = csr_array(weigh.transform(question.counts))
+        n_bytes = weighed.data.nbytes + weighed.indices.nbytes + weighed.indptr.nbytes
+        return (lambda n: best_rows(weighed, weigh.transform(question.queries[:n]))), n_bytes
+    encode = partial(load_network().encode, batch_size=32, show_progress_bar=False, normalize_embeddings=True)
+    vectors = encode(question.texts)
+    return (lambda n: best_rows(vectors, encode(question.query_texts[:n]))), vectors.nbytes
+
+
+def _nearest(index: TreeIndex, queries: csr_array) -> NDArray[np.int64]:
+    """Return the ten nearest documents of each query; none for one without a known word."""
+    known = np.flatnonzero(queries @ index.metric.known_words.astype(float))
+    found = np.full((queries.shape[0], _K), -1, dtype=np.int64)
+    if known.size:
+        found[known] = index.search(queries[known], _K)[1]
+    return found
+
+
+def _retrieved(retriever: Any, queries: csr_array) -> NDArray[np.int64]:
+    """Return the ten documents that bm25s finds for each query."""
+    found, scores = retriever.retrieve(word_tokens(queries), k=_K, show_progress=False, n_threads=0, return_as="tuple")
+    return np.where(scores > 0, found, -1)
+
+
+def _bm25_bytes(retriever: Any) -> int:
+    return sum(retriever.scores[part].nbytes for part in ("data", "indices", "indptr"))
 
 
 def best_rows(documents: Any, queries: Any) -> NDArray[np.int64]:
@@ -189,7 +203,15 @@ def best_rows(documents: Any, queries: Any) -> NDArray[np.int64]:
 
 def _quality(name: str, method: str, protocol: str, data: str | None) -> dict[str, Value]:
     """Measure what a method finds."""
-    question, found = ask(name, protocol, data), _answers(name, method, protocol, data)
+    question = ask(name, protocol, data)
+    answer, n_bytes = _prepared(name, method, protocol, data)
+    answer(1)  # compiles what must be compiled
+    start = time.process_time()
+    found = answer(question.queries.shape[0])
+    cost: dict[str, Value] = {
+        "query_us": rounded(1e6 * (time.process_time() - start) / len(found)),
+        "size_mb": rounded(n_bytes / 1e6),
+    }
     hits, n_hits = found >= 0, np.maximum(1, (found >= 0).sum(axis=1))
     if protocol == "1 word":
         words = question.queries.indices
@@ -197,7 +219,7 @@ def _quality(name: str, method: str, protocol: str, data: str | None) -> dict[st
         held = np.array(
             [np.isin(row, columns[:, [word]].indices).sum() for row, word in zip(found, words, strict=True)]
         )
-        return {"queries": len(found), "held": round(float((held / _K).mean()), 4)}
+        return {"queries": len(found), "held": round(float((held / _K).mean()), 4), **cost}
     places = (found == question.sources[:, None]) & hits
     same = (question.labels[found] == question.labels[question.sources][:, None]) & hits
     return {
@@ -205,6 +227,7 @@ def _quality(name: str, method: str, protocol: str, data: str | None) -> dict[st
         "found": round(float(places.any(axis=1).mean()), 4),
         "mrr": round(float((places / np.arange(1, _K + 1)).sum(axis=1).mean()), 4),
         "label": round(float((same.sum(axis=1) / n_hits).mean()), 4),
+        **cost,
     }
 
 
@@ -257,7 +280,6 @@ def _compare_times(index: TreeIndex, counts: csr_array, queries: csr_array, roun
         warm_up="each round",
     )
     each = [1e6 * batch.median / len(rows) for batch in batches]
-    scores = retriever.scores
     return {
         "documents": len(index),
         "rank_us": rounded(ours.microseconds), "bm25_us": rounded(rival.microseconds),
@@ -268,18 +290,18 @@ def _compare_times(index: TreeIndex, counts: csr_array, queries: csr_array, roun
         "batch_over_distance": round(batches[0].over(batches[2])[0], 3),
         "memory_over_distance": round(index.n_bytes / before, 3),
         "index_mb": rounded(index.n_bytes / 1e6),
-        "bm25_mb": rounded(sum(scores[part].nbytes for part in ("data", "indices", "indptr")) / 1e6),
+        "bm25_mb": rounded(_bm25_bytes(retriever) / 1e6),
     }  # fmt: skip
 
 
 def search_cells(
-    data: str | None = None, sets: Sequence[str] = (), methods: Sequence[str] = tuple(SEARCH_METHODS)
+    data: str | None = None, sets: Sequence[str] = (), methods: Sequence[str] = (*SEARCH_METHODS, "times")
 ) -> list[Cell]:
-    """List what is measured: the quality of each method on each set, then times.
+    """List what is measured: the quality of each method on each set, then "times" beside BM25.
 
     Examples
     --------
-    >>> [cell.case["protocol"] for cell in search_cells(sets=["twitter"], methods=["rank"])]
+    >>> [cell.case["protocol"] for cell in search_cells(sets=["twitter"], methods=["rank", "times"])]
     ['3 words', '1 word', '3 words']
     """
     cells = []
@@ -291,12 +313,12 @@ def search_cells(
             continue
         protocols = [one for one in PROTOCOLS if name != "twitter" or one != "first 8"]
         for protocol in protocols:
-            for method in methods:
-                if method != "sentences" or name in _WITH_SENTENCES:
+            for method in SEARCH_METHODS:
+                if method in methods and (method != "sentences" or name in _WITH_SENTENCES):
                     case = {"set": name, "protocol": protocol, "method": method}
                     cells.append(Cell("search", case, partial(_quality, name, method, protocol, data), _FOUND, 10.0))
         for protocol in protocols:
-            if "rank" in methods and protocol != "1 word":
+            if "times" in methods and protocol != "1 word":
                 case = {"set": name, "protocol": protocol, "method": "times"}
                 cells.append(Cell("search", case, partial(_times, name, protocol, data), _TIMES, 10.0, alone=True))
     return cells
@@ -327,6 +349,14 @@ def search_markdown(rows: Iterable[Row]) -> str:
         if lines:
             shown = "share of the ten that hold it" if protocol == "1 word" else _CORNER
             parts.append(table(f"{shown}, {title}", [name.upper() for name in sets], lines))
+    lines = [
+        (title, [_cost(measured.get((name, "3 words", method))) for name in sets])
+        for method, title in SEARCH_METHODS.items()
+    ]
+    if any(shown != "–" for _, own in lines for shown in own):
+        parts.append(
+            table("µs for a query of 3 words in a batch / MB of the index", [name.upper() for name in sets], lines)
+        )
     times = [row for row in rows if row.case["method"] == "times"]
     if times:
         parts.append(_time_table(times))
@@ -339,6 +369,12 @@ def _shown(row: Row | None) -> str:
     if "held" in row.measures:
         return figure(row.measures["held"], ".3f").lstrip("0")
     return f"{figure(row.measures['found'], '.3f').lstrip('0')} / {figure(row.measures['label'], '.3f').lstrip('0')}"
+
+
+def _cost(row: Row | None) -> str:
+    if row is None or "query_us" not in row.measures:
+        return "–"
+    return f"{figure(row.measures['query_us'], '.0f')} / {figure(row.measures['size_mb'], '.1f')}"
 
 
 def _time_table(times: Sequence[Row]) -> str:

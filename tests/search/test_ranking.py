@@ -65,7 +65,7 @@ def test_every_kind_of_segment_ranks_as_the_definition_says(collection):
 
 def test_numpy_alone_ranks_as_the_definition_says(collection, monkeypatch):
     index, counts = collection
-    monkeypatch.setattr(ranking, "_MOST_SORTED", 0)
+    monkeypatch.setattr(ranking, "MOST_SORTED", 0)
     assert_ranked(index, queries(), counts, index.ids, 200)
     assert_ranked(index, queries(), counts, index.ids, 5, where=index.ids[::3])
 

@@ -16,11 +16,11 @@ from treewass.compute.threads import run_in_blocks
 from treewass.documents.histograms import first_few
 from treewass.search.numpy_nearest import COMPILED_FROM, LEAST
 from treewass.search.numpy_ranking import length_factor, rank_documents, statistics_of
+from treewass.search.scratch import MOST_SORTED, Desk
 from treewass.search.segments import Segment
 from treewass.search.snapshot import Snapshot
 from treewass.search.word_lists import LARGEST_QUERY, Statistics, branch_shift
 from treewass.trees.embedding import RefusedQuery
-from treewass.trees.layout import EmbeddingRoom
 from treewass.trees.metric import TreeMetric
 from treewass.trees.rows import Rows, count_rows, part_of
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["Ranker", "check_query_counts", "ranked_rows"]
 
 _BATCH = 64  # queries that a thread takes at a time
-_MOST_SORTED = 256  # documents that the compiled loops keep in order; more are sorted by NumPy
+_LEAST_WORDS = 1024  # words of queries that a thread has room for, at least
 
 
 class _Plan(NamedTuple):
@@ -67,7 +67,7 @@ class Ranker:
         n_queries, n_columns = count_rows(queries), min(k, snapshot.n_held)
         scores, ids = np.empty((n_queries, n_columns)), np.empty((n_queries, n_columns), dtype=np.int64)
         little = "numba" not in sys.modules and n_queries * max(snapshot.n_held, LEAST) < COMPILED_FROM
-        rank_block = self._plainly if little or n_columns > _MOST_SORTED else self._compiled
+        rank_block = self._plainly if little or n_columns > MOST_SORTED else self._compiled
 
         def work(start: int, stop: int) -> None:
             part, block = part_of(queries, start, stop), slice(start, stop)
@@ -89,7 +89,7 @@ class Ranker:
         scores: NDArray[np.float64],
         ids: NDArray[np.int64],
     ) -> int:
-        plan = self._plan(snapshot, statistics)
+        plan = self._plan(snapshot, statistics, queries[1].size)
         row: int = _rank_queries()(
             plan.array, *queries, self._shift, statistics.frequencies, statistics.n_documents, scores, ids
         )
@@ -115,18 +115,18 @@ class Ranker:
             scores[row, : found[0].size], ids[row, : found[1].size] = found
         return -1
 
-    def _plan(self, snapshot: Snapshot, statistics: Statistics) -> _Plan:
+    def _plan(self, snapshot: Snapshot, statistics: Statistics, n_words: int) -> _Plan:
         """Return the plan of this thread, kept for its next queries."""
         local = self._local
-        if not hasattr(local, "plans"):
-            local.room, local.plans = EmbeddingRoom(self._metric), WeakKeyDictionary()
+        if not hasattr(local, "desk") or local.desk.n_words < n_words:
+            local.desk, local.plans = Desk(self._metric, max(2 * n_words, _LEAST_WORDS)), WeakKeyDictionary()
         kept: _Plan | None = local.plans.get(snapshot)
         if kept is not None and kept.statistics is statistics:
             return kept
         factor = length_factor(statistics)
         shares = [segment.lists.shares(self._metric, segment, factor) for segment in snapshot.segments]
         described = map(self._describe, snapshot.segments, shares)
-        array = np.concatenate([self._metric.layout.description, local.room.description, *described])
+        array = np.concatenate([self._metric.layout.description, local.desk.description, *described])
         local.plans[snapshot] = made = _Plan(statistics, shares, array)
         return made
 

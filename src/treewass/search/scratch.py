@@ -16,7 +16,18 @@ from treewass.trees.metric import TreeMetric
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["BATCH", "BLOCK", "CLASSES", "FOUND_ROOM", "SCRATCH", "Scratch", "make_plan"]
+__all__ = [
+    "BATCH",
+    "BLOCK",
+    "CLASSES",
+    "DESK",
+    "FOUND_ROOM",
+    "MOST_SORTED",
+    "SCRATCH",
+    "Desk",
+    "Scratch",
+    "make_plan",
+]
 
 BATCH = 64  # queries that a thread takes at a time
 BLOCK = 64  # keys looked at together
@@ -28,6 +39,13 @@ SCRATCH = record_of(
     "rows", "row_values", "lists", "list_values",
     "wide_sums", "narrow_sums", "keys", "classes", "found", "ranked",
     "room", "places", "stride", "tile",
+)  # fmt: skip
+MOST_SORTED = 256  # documents that the compiled ranking keeps, at most
+DESK = record_of(
+    "words", "weights", "rest", "starts", "cursors", "stops",
+    "features", "values", "rows", "row_values", "lists", "list_values",
+    "keys", "classes", "found", "origins", "sums", "shared", "best", "best_ids",
+    "n_words", "n_notes",
 )  # fmt: skip
 
 
@@ -71,6 +89,45 @@ class Scratch:
         }
         self._embedding = EmbeddingRoom(metric)
         own = describe(SCRATCH, **self.arrays, room=room, places=TILE, stride=stride, tile=self.tile)
+        self.description = np.concatenate([self._embedding.description, own])
+
+
+class Desk:
+    """Memory that a thread reuses from query to query when it ranks.
+
+    Parameters
+    ----------
+    metric : TreeMetric
+        Trees and word masses.
+    n_words : int
+        The most words of a query.
+
+    Attributes
+    ----------
+    n_words : int
+        The most words of a query.
+    description : ndarray of int64
+        A ROOM and a DESK: addresses, then sizes.
+    """
+
+    def __init__(self, metric: TreeMetric, n_words: int) -> None:
+        self.n_words = n_words
+        n_notes, n_found = metric.n_features + GROUP, TILE + BLOCK
+        kinds: dict[str, tuple[int, type]] = {
+            "words": (n_words, np.int32), "weights": (n_words, np.int64), "rest": (n_words + 1, np.int64),
+            "starts": (n_words, np.int64), "cursors": (n_words, np.int64), "stops": (n_words, np.int64),
+            "features": (n_notes, np.int32), "values": (n_notes, np.int64),
+            "rows": (n_notes, np.uint64), "row_values": (n_notes, np.int32),
+            "lists": (n_notes, np.int64), "list_values": (n_notes, np.int32),
+            "keys": (TILE, np.int32), "classes": (CLASSES, np.int32),
+            "found": (n_found, np.int64), "origins": (n_found, np.uint64), "sums": (n_found, np.int64),
+            "shared": (TILE, np.int32), "best": (MOST_SORTED, np.int64), "best_ids": (MOST_SORTED, np.int64),
+        }  # fmt: skip
+        self._arrays: dict[str, NDArray[Any]] = {}
+        for name, (size, kind) in kinds.items():
+            self._arrays[name] = np.empty(size, dtype=kind)
+        self._embedding = EmbeddingRoom(metric)
+        own = describe(DESK, **self._arrays, n_words=n_words + 1, n_notes=n_notes)
         self.description = np.concatenate([self._embedding.description, own])
 
 

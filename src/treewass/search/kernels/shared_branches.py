@@ -7,18 +7,11 @@ from typing import Any
 import numpy as np
 
 from treewass.compute.compiling import array_at, inlined, inner
-from treewass.trees.columns import COUNT_BITS, GROUP, TILE
+from treewass.trees.columns import COUNT_BITS, TILE
 
-__all__ = ["make_notes", "share_lists", "share_rows", "shared_at"]
+__all__ = ["share_at", "share_lists", "share_rows"]
 
 _COUNT = (1 << COUNT_BITS) - 1
-
-
-@inlined
-def make_notes(n_features: Any) -> Any:
-    """Make room to write down dense rows and lists of postings, and the query's values there."""
-    room = n_features + GROUP
-    return np.empty(room, np.uint64), np.empty(room, np.int32), np.empty(room, np.int64), np.empty(room, np.int32)
 
 
 @inner
@@ -46,14 +39,23 @@ def share_rows(segment: Any, dense: Any, branches: Any, n_rows: Any, tile: Any, 
 
 
 @inner
-def shared_at(segment: Any, dense: Any, branches: Any, n_rows: Any, tile: Any, place: Any) -> Any:
-    """Return what one document shares with the query at frequent internal nodes."""
-    rows, values, lost, total = branches[0], branches[1], segment.lost, np.int64(0)
-    start = place // segment.piece * segment.piece
-    origin = np.uint64((tile * segment.tile + start) * segment.n_rows + place - start)
+def share_at(
+    segment: Any, dense: Any, branches: Any, n_rows: Any, tile: Any, places: Any, n_found: Any, sums: Any
+) -> None:
+    """Add what some documents of a tile share with the query at frequent internal nodes.
+
+    `places` become where the documents are in a dense row.
+    """
+    rows, values, lost, piece = branches[0], branches[1], segment.lost, np.uint64(segment.piece)
+    first, height = np.uint64(tile * segment.tile), np.uint64(segment.n_rows)
+    for entry in range(n_found):
+        start = places[entry] // piece * piece
+        places[entry] += (first + start) * height - start
     for one in range(n_rows):
-        total += min(np.int64(dense[origin + np.uint64(rows[one])]) >> lost, np.int64(values[one]))
-    return total << lost
+        row, value = rows[one], np.int64(values[one])
+        if value > 0:  # others fill up the last group
+            for entry in range(n_found):
+                sums[entry] += min(np.int64(dense[row + places[entry]]) >> lost, value)
 
 
 @inner
