@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import ExitStack
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +12,7 @@ import typer
 
 from treewass.cli.shared import ModelFolder
 from treewass.compute.extras import require
+from treewass.compute.progress import waiting
 
 __all__ = ["LogFormat", "serve_command"]
 
@@ -73,16 +75,23 @@ def serve_command(
     kind = "writes with the token" if token else "read only"
     if settings.reads_need_token:
         kind += ", reads with a token"
-    run_service(
-        Path(model).expanduser(),
-        settings,
-        host=host,
-        port=port,
-        workers=workers,
-        store=store,
-        json_log=log_format is LogFormat.json,
-        announce=lambda address: typer.echo(f"Serving {model} at {address} ({kind}). Stop with Ctrl+C."),
-    )
+    with ExitStack() as loading:
+        loading.enter_context(waiting(f"loading {model}"))  # the first start on a machine compiles
+
+        def announce(address: str) -> None:
+            loading.close()
+            typer.echo(f"Serving {model} at {address} ({kind}). Stop with Ctrl+C.")
+
+        run_service(
+            Path(model).expanduser(),
+            settings,
+            host=host,
+            port=port,
+            workers=workers,
+            store=store,
+            json_log=log_format is LogFormat.json,
+            announce=announce,
+        )
 
 
 def _token(token_file: str | None, option: str, variable: str) -> str | None:
