@@ -5,6 +5,7 @@ from __future__ import annotations
 import resource
 import time
 from collections.abc import Callable, Iterator, Sequence
+from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,14 +21,19 @@ __all__ = ["bench_scale_out"]
 
 _FILES = 10
 _K = 10
+_SAMPLE = 50_000  # the default of every way that never holds all texts
+_WHO = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
 _PURPOSE = "python -m treewass_bench scale-out"
 _MODULE = "treewass_bench.scale_out"
-_WAYS = ("in memory", "file by file", "two Dask workers")
+_WAYS = ("in memory", "file by file", "two Dask workers", "in memory, refined on all")
+_IN_MEMORY = ("in memory", "in memory, refined on all")  # without a limit
 _PROTOCOL = (
     "generated texts of 40 words, 20 000 different ones, 8 classes, in ten Parquet files; fit, index and save, then "
-    "label the texts scored; CPU time of all processes; each way in a new process. File by file and with Dask, every "
-    "process may have so much anonymous memory and no more (RLIMIT_DATA), and the metric is refined on 50 000 texts "
-    "where there are more; in memory there is no limit, and it is refined on all"
+    "label the texts scored, which are others; CPU time of all processes; each way in a new process. The metric is "
+    "learned from the counts of all texts, and refined on the same 50 000 of them where there are more: the same model "
+    "to the bit, so that all ways do the same work; only 'in memory, refined on all' is the usual fit. In memory, all "
+    "texts are held at once, read and counted once, and memory has no limit; file by file and with Dask, every process "
+    "may have so much anonymous memory and no more (RLIMIT_DATA). The peak is the resident memory of the largest process"
 )
 _SEARCH_PROTOCOL = (
     "top 10 of one query at a time, in turns, by the clock: median; then all queries as one batch; shards mapped in "
@@ -47,7 +53,7 @@ def bench_scale_out(
     n_scored : int
         Texts to label.
     ways : sequence of str
-        Of "in memory", "file by file" and "two Dask workers".
+        Of "in memory", "file by file", "two Dask workers" and "in memory, refined on all".
     limit_gb : float, default=2.0
         Anonymous memory of each process, but in memory.
     n_queries : int, default=100
@@ -57,13 +63,13 @@ def bench_scale_out(
     with TemporaryDirectory() as folder:
         call_in_new_process(f"{_MODULE}:write_files", folder, n_documents, n_scored)
         for number, way in enumerate(ways):
-            limit = None if way == "in memory" else int(limit_gb * 2**30)
+            limit = None if way in _IN_MEMORY else int(limit_gb * 2**30)
             found = call_in_new_process(f"{_MODULE}:run_way", folder, way, limit, f"model-{number}")
             case: dict[str, Value] = {"documents": n_documents, "scored": n_scored, "way": way}
             measures: dict[str, Value] = {"limit_gb": None if limit is None else limit_gb, **found}
             yield Row("scale-out", case, measures, _PROTOCOL)
-        if set(ways) - {"in memory"}:
-            last = max(number for number, way in enumerate(ways) if way != "in memory")
+        if set(ways) - set(_IN_MEMORY):
+            last = max(number for number, way in enumerate(ways) if way not in _IN_MEMORY)
             for where, found in call_in_new_process(
                 f"{_MODULE}:ask_shards", folder, f"model-{last}", n_queries
             ).items():
@@ -92,7 +98,7 @@ def run_way(folder: str, way: str, limit: int | None, name: str) -> dict[str, Va
     """Fit, index, save and score in one of the ways; return figures."""
     if limit is not None:
         resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
-    fit = {"in memory": _fit_in_memory, "file by file": _fit_by_file, "two Dask workers": _fit_with_dask}[way]
+    fit = dict(zip(_WAYS, (_fit_in_memory, _fit_by_file, _fit_with_dask, _fit_on_all), strict=True))[way]
     start = time.perf_counter()
     before = _cpu_seconds()
     fitted, scored = fit(Path(folder), Path(folder, name))
@@ -100,16 +106,62 @@ def run_way(folder: str, way: str, limit: int | None, name: str) -> dict[str, Va
         "wall_seconds": rounded(time.perf_counter() - start),
         "cpu_seconds": rounded(_cpu_seconds() - before),
         "fit_cpu_seconds": None if fitted is None else rounded(fitted - before),
+        "peak_megabytes": round(max(resource.getrusage(who).ru_maxrss for who in _WHO) / 1024),
+        "metric": hash_of_metric(Path(folder, name)),
         "error_percent": rounded(100 * scored.n_wrong / scored.n_documents),
     }
 
 
 def _cpu_seconds() -> float:
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    used = [resource.getrusage(who) for who in _WHO]
     return sum(one.ru_utime + one.ru_stime for one in used)
 
 
+def hash_of_metric(model: Path) -> str:
+    """Return the first figures of a hash of a model's metric and vote: equal models have equal ones."""
+    from treewass.model.model_folder import load_contents
+
+    held = load_contents(model)
+    parts = [held.index.metric.masses, *held.vote.prior, held.vote.temperature]
+    return sha256(b"".join(np.asarray(part).tobytes() for part in parts)).hexdigest()[:12]
+
+
 def _fit_in_memory(folder: Path, target: Path) -> tuple[float, Any]:
+    from treewass import DocumentModel, TreeIndex
+    from treewass.documents import read_corpus
+    from treewass.documents.samples import Sampling, document_hash
+    from treewass.learners import ClassCounts
+    from treewass.model.fitting import learned_contents
+    from treewass.model.labelled_texts import NewTexts, class_numbers
+    from treewass.model.vectorizers import WordCounter
+
+    corpus = read_corpus(str(folder / "train" / "*.parquet"))
+    texts, labels, sampling = list(corpus.texts), list(corpus.labels or ()), Sampling(_SAMPLE)
+    del corpus
+    counter, sequences = WordCounter().learned(texts, anew=True)
+    counted = counter.count(texts, sequences)
+    for text, label in zip(texts, labels, strict=True):
+        sampling.add(text, label)
+    sample, weights, rows = sampling.sample(), None, np.arange(len(texts))
+    if not sample.is_whole:
+        hashes = np.array([document_hash(*one) for one in zip(texts, labels, strict=True)], dtype=np.uint64)
+        distinct, first = np.unique(hashes, return_index=True)
+        rows = first[np.searchsorted(distinct, sample.hashes)]
+        weights = None if (sample.copies == 1).all() else sample.copies.astype(np.float64)
+    model = DocumentModel()
+    chosen = [texts[row] for row in rows], [labels[row] for row in rows]
+    counts = ClassCounts.from_matrix(counted, labels, counter.words)
+    learned = learned_contents(model, counter, counts, *chosen, weights)
+    index = TreeIndex(learned.index.metric)
+    ids = index.add(counted)
+    kept = NewTexts(texts, labels).kept(ids, class_numbers(labels, learned.classes), keep_texts=True)
+    model.contents_ = learned.changed(index=index, documents=kept)
+    model.save(target)
+    del model, learned, index, kept, counted, counts, sequences, texts, chosen
+    return _cpu_seconds(), _score(folder, target, None)
+
+
+def _fit_on_all(folder: Path, target: Path) -> tuple[float, Any]:
     from treewass import DocumentModel
     from treewass.documents import read_corpus
 

@@ -1,3 +1,5 @@
+from functools import partial
+
 import numpy as np
 import pytest
 from sklearn.feature_extraction.text import TfidfTransformer
@@ -18,7 +20,7 @@ def corpus():
 def test_scores_are_those_of_the_support_vectors(corpus, n_classes):
     X, codes = corpus
     rows = np.flatnonzero(codes < n_classes)
-    channel = LinearScores(X, codes, n_classes, np.ones(codes.size)).prepare(rows)(3.2)
+    channel = LinearScores(partial(select_rows, X), codes, n_classes, np.ones(codes.size)).prepare(rows)(3.2)
     weighed = TfidfTransformer(sublinear_tf=True).fit_transform(X[rows])
     machine = LinearSVC(C=3.2, random_state=0).fit(weighed, codes[rows])
     expected = machine.decision_function(weighed)
@@ -32,14 +34,14 @@ def test_scores_are_those_of_the_support_vectors(corpus, n_classes):
 
 def test_a_class_without_documents_has_the_score_of_no_member(corpus):
     X, codes = corpus
-    channel = LinearScores(X, codes, 4, np.ones(codes.size)).prepare(np.flatnonzero(codes != 1))(1.0)
+    channel = LinearScores(partial(select_rows, X), codes, 4, np.ones(codes.size)).prepare(np.flatnonzero(codes != 1))(1.0)
     assert (channel.scores(X)[:, [1, 3]] == -1).all()
 
 
 def test_the_terms_of_the_most_documents_are_kept(corpus, monkeypatch):
     monkeypatch.setattr("treewass.votes.linear_scores.MOST_TERMS", 10)
     X, codes = corpus
-    channel = LinearScores(X, codes, 3, np.ones(codes.size)).prepare(np.arange(codes.size))(1.0)
+    channel = LinearScores(partial(select_rows, X), codes, 3, np.ones(codes.size)).prepare(np.arange(codes.size))(1.0)
     frequencies = np.diff(X.tocsc().indptr)
     assert channel.columns.size == 10
     assert frequencies[channel.columns].min() >= np.sort(frequencies)[-10]
@@ -48,9 +50,9 @@ def test_the_terms_of_the_most_documents_are_kept(corpus, monkeypatch):
 def test_a_weight_of_two_is_a_document_twice_and_one_of_zero_none(corpus):
     X, codes = corpus
     weights = np.random.RandomState(0).randint(0, 3, codes.size).astype(float)
-    weighted = LinearScores(X, codes, 3, weights).prepare(np.flatnonzero(weights))(1.0)
+    weighted = LinearScores(partial(select_rows, X), codes, 3, weights).prepare(np.flatnonzero(weights))(1.0)
     repeated = np.repeat(np.arange(codes.size), weights.astype(int))
-    twice = LinearScores(select_rows(X, repeated), codes[repeated], 3, np.ones(repeated.size))
+    twice = LinearScores(partial(select_rows, select_rows(X, repeated)), codes[repeated], 3, np.ones(repeated.size))
     other = twice.prepare(np.arange(repeated.size))(1.0)
     np.testing.assert_array_equal(weighted.columns, other.columns)
     np.testing.assert_array_equal(weighted.factors, other.factors)

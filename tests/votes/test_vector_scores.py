@@ -1,10 +1,12 @@
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
-from treewass.votes.channels import TermRows
+from treewass.votes.channels import TermRows, select_rows
 from treewass.votes.vector_scores import VectorScores
 
 
@@ -21,7 +23,8 @@ def documents(draw):
 
 
 def rows(counts):
-    return TermRows.of([(np.flatnonzero(row).tolist(), row[row > 0].tolist()) for row in np.asarray(counts)])
+    found = [(np.flatnonzero(row).tolist(), row[row > 0].tolist()) for row in np.asarray(counts)]
+    return partial(select_rows, TermRows.of(found))
 
 
 @given(documents())
@@ -42,7 +45,7 @@ def test_scores_are_those_of_logistic_regression_on_mean_vectors(case):
     expected = machine.decision_function(features)
     if n_classes == 2:
         expected = np.stack([-expected, expected], axis=1) / 2
-    found = channel.scores(rows(counts))
+    found = channel.scores(rows(counts)(np.arange(len(counts))))
     np.testing.assert_allclose(found[known], expected[known], atol=1e-3)
     assert not found[~known].any()
 
@@ -53,7 +56,7 @@ def test_a_class_without_documents_and_words_without_vectors():
     channel = learner.prepare(np.arange(3))(1.0)
     assert channel.columns.tolist() == [0, 1]
     assert channel.weights[:, 1].tolist() == [-1, -1]
-    assert not channel.scores(rows([[0, 0, 1]])).any()
+    assert not channel.scores(rows([[0, 0, 1]])(np.arange(1))).any()
 
 
 def test_weight_is_repetition():

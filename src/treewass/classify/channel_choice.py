@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from treewass.votes.calibration import PooledVote, fit_pool
-from treewass.votes.channels import select_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,21 +46,25 @@ def calibrate(
         held_out = held.labels, held.distances, held.truth
         return fit_pool(prior, temperature, *held_out, channel_scores, held.weights, held.neighbor_weights)
 
-    vote, _ = fit([])
-    for learner in learners if held.parts else ():
-        parts = [(learner.prepare(others), select_rows(learner.counted, queries)) for queries, others in held.parts]
+    def choose(learner: ChannelLearner) -> tuple[float, PooledVote, NDArray[np.float64]]:
+        parts = [(learner.prepare(others), learner.counted(queries)) for queries, others in held.parts]
         tried: dict[float, tuple[PooledVote, NDArray[np.float64]]] = {}
 
-        def loss(penalty: float, parts: Any = parts, tried: Any = tried) -> float:
+        def loss(penalty: float) -> float:
             new = np.concatenate([learn(penalty).scores(queries) for learn, queries in parts])
             pool, value = fit([*scores, new])
             tried[penalty] = pool, new
             return value
 
-        penalties[learner.name] = best = walk(loss)
-        vote, new = tried[best]
+        best = walk(loss)
+        return best, *tried[best]
+
+    vote, _ = fit([])
+    for learner in learners if held.parts else ():
+        best, vote, new = choose(learner)
         scores.append(new)
-        channels[learner.name] = learner.prepare(np.arange(learner.counted.indptr.size - 1))(best)
+        penalties[learner.name] = best
+        channels[learner.name] = learner.prepare(np.arange(learner.codes.size))(best)
     return Calibration(vote, channels, penalties)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,15 +18,13 @@ from treewass.search.index import TreeIndex
 from treewass.trees.embedding import unknown_rows
 from treewass.trees.metric import TreeMetric
 from treewass.votes.calibration import PooledVote
-from treewass.votes.channels import CountedTerms, ScoreChannel, select_rows
+from treewass.votes.channels import ScoreChannel, TermsOf, select_rows
 from treewass.votes.linear_scores import ChannelLearner, LinearScores
 from treewass.votes.neighbors import NeighborClassifier
 from treewass.votes.rules import VOTES, NeighborVote, first_of_weight, vote_temperature
 from treewass.votes.vector_scores import VectorScores
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import ArrayLike, NDArray
     from scipy.sparse import csr_array
 
@@ -146,7 +145,7 @@ class TreeWassersteinClassifier(NeighborClassifier):
         X: Any,
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
-        terms: Callable[[], CountedTerms] | None = None,
+        terms: TermsOf | None = None,
         learned: Any = None,
     ) -> TreeWassersteinClassifier:
         """Fit; the linear channel looks at other terms of the same documents than words, if a function counts them.
@@ -155,6 +154,7 @@ class TreeWassersteinClassifier(NeighborClassifier):
         """
         check_choice("vote", self.vote, VOTES)
         counts, labels = self._start(X, y, sample_weight)
+        del X  # where nobody else needs it, its memory serves what follows
         self._rows = np.flatnonzero(self._weights)
         self._documents = counts if self._rows.size == labels.size else counts[self._rows]
         calibrates = self.vote == "distance" and self.calibrate
@@ -173,7 +173,7 @@ class TreeWassersteinClassifier(NeighborClassifier):
             self.channels_: dict[str, ScoreChannel] = {}
             self.penalties_: dict[str, float] = {}
             if calibrates:
-                self._calibrate(counts if terms is None else terms())
+                self._calibrate(partial(select_rows, counts) if terms is None else terms)
                 advance(1, "fitted")
             else:
                 self.temperature_ = self._choose_temperature()
@@ -198,7 +198,7 @@ class TreeWassersteinClassifier(NeighborClassifier):
         heard = first_of_weight(weights, self.n_neighbors)
         return vote_temperature(distances, self.metric_.resolution, heard, self._weights[self._rows[sample]])
 
-    def _calibrate(self, terms: CountedTerms) -> None:
+    def _calibrate(self, terms: TermsOf) -> None:
         """Fit the vote to documents that the metric has not seen, and the channels that it listens to."""
         documents, metric = self._used_words()
         settings = {"random_state": self.random_state, "n_jobs": self.n_jobs}
@@ -209,7 +209,7 @@ class TreeWassersteinClassifier(NeighborClassifier):
         places = np.flatnonzero(np.diff(documents.indptr))
         rows = self._rows[places]
         held = hold_out(
-            documents[places],
+            documents if places.size == documents.shape[0] else documents[places],
             self._labels[rows],
             learn,
             self.n_neighbors,
@@ -243,16 +243,16 @@ class TreeWassersteinClassifier(NeighborClassifier):
         n_words = self._documents.shape[1]
         return np.where(covered[:n_words, None], found[:n_words], 0)
 
-    def _channel_learners(self, terms: CountedTerms, places: NDArray[np.intp]) -> list[ChannelLearner]:
+    def _channel_learners(self, terms: TermsOf, places: NDArray[np.intp]) -> list[ChannelLearner]:
         """Say what learns the channels, each from these of the documents of weight above zero."""
         if not self.linear:
             return []
         rows = self._rows[places]
         known = self._labels[rows], len(self.classes_), self._weights[rows]
-        learners: list[ChannelLearner] = [LinearScores(select_rows(terms, rows), *known)]
+        learners: list[ChannelLearner] = [LinearScores(lambda chosen: terms(rows[chosen]), *known)]
         vectors = self._word_vectors()
         if vectors is not None:
-            learners.append(VectorScores(select_rows(self._documents, places), *known, vectors))
+            learners.append(VectorScores(partial(select_rows, select_rows(self._documents, places)), *known, vectors))
         return learners
 
     def _knows(self, counts: csr_array) -> NDArray[np.bool_]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from treewass.compute.progress import show_progress
-from treewass.documents.histograms import fingerprints, to_histograms
+from treewass.documents.histograms import histogram_prints
 from treewass.search.index import TreeIndex
 from treewass.trees.embedding import unknown_rows
 from treewass.trees.metric import TreeMetric
@@ -69,15 +69,19 @@ def hold_out(
         for queries, others in parts:
             if np.unique(labels[others]).size < 2:  # the part holds all documents of the other classes
                 continue
-            metric = learn(counts[others], labels[others], weights[others])
-            documents = np.delete(others, unknown_rows(metric, counts[others]))
+            chosen = counts[others]
+            metric = learn(chosen, labels[others], weights[others])
+            has_known = np.delete(np.arange(others.size), unknown_rows(metric, chosen))
+            documents = others[has_known]
             known = np.delete(queries, unknown_rows(metric, counts[queries]))
             if documents.size and known.size:
                 index = TreeIndex(metric, n_jobs=n_jobs)
-                index.add(counts[documents], documents)
+                index.add(chosen if documents.size == others.size else chosen[has_known], documents)
                 distances, rows = index.search(counts[known], k)
                 heard = first_of_weight(weights[rows], k)
                 found.append(HeldOut(labels[known], labels[rows], distances, weights[known], heard, ((known, others),)))
+                del index
+            del chosen  # before the next part
             advance()
     width = min(part.labels.shape[1] for part in found)
     return HeldOut(
@@ -102,7 +106,7 @@ def _parts(
     if n_documents < _FEWEST:
         return
     n_parts = _MORE_PARTS if n_documents <= _FEW else _PARTS if n_documents <= _MANY else _LESS_PARTS
-    prints = fingerprints(to_histograms(counts))
+    prints = histogram_prints(counts)
     _, first, document = np.unique(prints, return_index=True, return_inverse=True)
     part = np.empty(first.size, dtype=np.intp)
     part[np.lexsort((prints[first], labels[first]))] = np.arange(first.size) % n_parts

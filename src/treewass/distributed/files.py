@@ -7,6 +7,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +46,9 @@ def dask_engine(client: Client, *, verbose: bool | None = None) -> Engine:
 
     def run(function: Callable[..., Any], tasks: Sequence[Any], description: str, **shared: Any) -> Iterator[Any]:
         shown = sys.stderr.isatty() if verbose is None else verbose
-        futures = client.map(function, tasks, key=f"treewass-{function.__name__.strip('_')}", pure=False, **shared)
+        # In the function, since Dask calls large arguments by their name: those of two calls would be mixed up.
+        task = partial(function, **shared)
+        futures = client.map(task, tasks, key=f"treewass-{function.__name__.strip('_')}", pure=False)
         try:
             with show_progress(description, len(futures), shown) as advance:
                 while futures:

@@ -79,7 +79,7 @@ class Texts(Sequence[str]):
         for text in texts:
             content += text.encode()
             bounds.append(len(content))
-        return cls(np.frombuffer(bytes(content), dtype=np.uint8), np.frombuffer(bounds, dtype=np.int64))
+        return cls(np.frombuffer(content, dtype=np.uint8), np.frombuffer(bounds, dtype=np.int64))
 
     def __len__(self) -> int:
         return self.bounds.size - 1

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treewass.documents.histograms import warn_about_empty_rows
+from treewass.model.inference import UNKNOWN_TEXTS, class_probabilities, count_texts
 from treewass.model.kept_columns import Value
 from treewass.model.labelled_texts import check_documents, check_labels, check_texts, labels_like
 
@@ -147,13 +149,17 @@ def evaluate(
     >>> evaluate(model, ["cats", "dogs purr", "dogs"], ["cat", "cat", "dog"]).confusion
     ((2, 0), (0, 1))
     """
+    from sklearn.base import clone
+
     from treewass.search.held_documents import documents_of
 
     held_texts = check_texts(texts)
     contents = model._fitted()
     truth = labels_like(check_labels(labels, len(held_texts)), contents.classes)
     classes = np.unique(np.concatenate([model.classes_, truth]))
-    predicted = model.predict(held_texts)
+    counted = count_texts(contents, held_texts)
+    warn_about_empty_rows(counted.unknown, UNKNOWN_TEXTS)
+    predicted = model.classes_[class_probabilities(counted).argmax(axis=1)]
     confusion = np.zeros((classes.size, classes.size), dtype=int)
     np.add.at(confusion, (np.searchsorted(classes, truth), np.searchsorted(classes, predicted)), 1)
     errors = {}
@@ -161,9 +167,12 @@ def evaluate(
         ids = contents.documents.labelled
         documents = documents_of(contents.index, ids)
         known = model.classes_[contents.documents.codes_of(ids)]
-        counts = contents.count(held_texts)
+        counts = counted.matrix(range(len(held_texts)))
+        del counted
         for name, estimator in rivals:
-            errors[name] = float((estimator.fit(documents, known).predict(counts) != truth).mean())
+            rival = clone(estimator).fit(documents, known)  # the one given keeps no documents
+            errors[name] = float((rival.predict(counts) != truth).mean())
+            del rival
     return Evaluation(tuple(classes.tolist()), tuple(map(tuple, confusion.tolist())), len(contents.index), errors)
 
 

@@ -21,14 +21,13 @@ from treewass.documents.word_vectors import UncoveredWordsWarning, none_covered
 from treewass.model.contents import Contents, Documents, MetricSettings
 from treewass.model.labelled_texts import NewTexts, check_labels, class_numbers, labels_like
 from treewass.model.vectorizers import make_counter
-from treewass.model.word_pairs import count_terms
 from treewass.search.held_documents import documents_of, moved_index
 from treewass.search.index import TreeIndex
 from treewass.trees.metric import TreeMetric
 from treewass.votes.rules import VOTES, NeighborVote
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from treewass.learners.profile.class_counts import ClassCounts
     from treewass.model.document_model import DocumentModel
     from treewass.model.vectorizers import TextCounter, WordCounter
-    from treewass.votes.channels import TermRows
+    from treewass.votes.channels import TermsOf
 
 __all__ = [
     "fit_contents",
@@ -62,8 +61,8 @@ def fit_contents(model: DocumentModel, new: NewTexts) -> Contents:
     counter, sequences = make_counter(model.vectorizer).learned(new.texts, anew=True)
     counter, vectors = _with_vectors(model, counter)
     terms = partial(sequences.terms, len(counter.words)) if sequences is not None and _hears_words(model) else None
-    counts = counter.count(new.texts, sequences)
-    classifier = _learn(model, counts, new.labels, new.weights, terms, vectors)
+    classifier = _classifier(model, vectors)
+    classifier._fit(counter.count(new.texts, sequences), new.labels, new.weights, terms)
     classes = tuple(classifier.classes_.tolist())
     return Contents(
         counter,
@@ -71,7 +70,7 @@ def fit_contents(model: DocumentModel, new: NewTexts) -> Contents:
         classes,
         new.kept(classifier.index_.ids, class_numbers(new.labels, classes), keep_texts=model.keep_texts),
         classifier.neighbor_vote_,
-        MetricSettings.of(model.metric, classifier.learner_),
+        MetricSettings.of(model.metric, _learner_of(classifier, vectors)),
         _history(classifier.learner_),
         _stamp({}),
         channels=classifier.channels_,
@@ -153,7 +152,8 @@ def learned_contents(
     sampled = counter.count(texts, sequences)
     learner = ProfileTreeWasserstein.from_counts(counts, (sampled, labels, weights), **metric.get_params())
     terms = partial(sequences.terms, len(counter.words)) if _hears_words(model) else None
-    classifier = _learn(model, sampled, labels, weights, terms, None, learner)
+    classifier = _classifier(model, None)
+    classifier._fit(sampled, labels, weights, terms, learner)
     nothing = np.zeros(0, dtype=np.int64)
     return Contents(
         counter,
@@ -224,8 +224,9 @@ def updated_contents(model: DocumentModel, new: NewTexts) -> tuple[Contents, NDA
     if labels:
         hears_pairs = sequences is not None and _hears_words(model)
         terms = _terms_again(held, counter, new, labelled, n_learned) if hears_pairs else None
-        classifier = _learn(model, every, labels, weights, terms, vectors)
-        metric, learner, vote = classifier.metric_, classifier.learner_, classifier.neighbor_vote_
+        classifier = _classifier(model, vectors)
+        classifier._fit(every, labels, weights, terms)
+        metric, learner, vote = classifier.metric_, _learner_of(classifier, vectors), classifier.neighbor_vote_
         classes, channels = tuple(classifier.classes_.tolist()), classifier.channels_
     else:
         metric, learner = _learn_unlabelled(model, every, weights, vectors)
@@ -253,7 +254,7 @@ def updated_contents(model: DocumentModel, new: NewTexts) -> tuple[Contents, NDA
 
 def _terms_again(
     held: Contents, counter: TextCounter, new: NewTexts, labelled: NDArray[np.intp], n_words: int
-) -> Callable[[], TermRows]:
+) -> TermsOf | None:
     """Return what counts the terms of the linear channel, in the labelled documents among those held and new ones."""
     texts = held.documents.texts
     if texts is None:
@@ -262,7 +263,8 @@ def _terms_again(
             "model does not keep them. Turn the channel off: model.linear = False."
         )
     every_text = [*texts, *new.texts]
-    return partial(count_terms, counter, [every_text[row] for row in labelled.tolist()], n_words)
+    sequences = counter.sequences([every_text[row] for row in labelled.tolist()])
+    return None if sequences is None else partial(sequences.terms, n_words)
 
 
 def _hears_words(model: DocumentModel) -> bool:
@@ -283,21 +285,14 @@ def _with_vectors(model: DocumentModel, counter: TextCounter) -> tuple[TextCount
         return counter, found.align(counter.words)
 
 
-def _learn(
-    model: DocumentModel,
-    counts: Any,
-    labels: list[Any],
-    weights: NDArray[np.float64] | None,
-    terms: Callable[[], TermRows] | None,
-    vectors: AlignedVectors | None,
-    learned: Any = None,
-) -> TreeWassersteinClassifier:
+def _classifier(model: DocumentModel, vectors: AlignedVectors | None) -> TreeWassersteinClassifier:
+    """Make what learns a model, unfitted."""
     from treewass.classify.classifier import TreeWassersteinClassifier
 
     metric = make_metric(model.metric, random_state=model.random_state, verbose=model.verbose, n_jobs=model.n_jobs)
     if vectors is not None:
         metric = _taking_vectors(metric, vectors)
-    classifier = TreeWassersteinClassifier(
+    return TreeWassersteinClassifier(
         metric,
         n_neighbors=model.n_neighbors,
         vote=model.vote,
@@ -306,10 +301,11 @@ def _learn(
         n_jobs=model.n_jobs,
         random_state=model.random_state,
     )
-    classifier._fit(counts, labels, weights, terms, learned)
-    if vectors is not None:
-        classifier.learner_.set_params(word_vectors=None)  # what is kept of the learner is its settings
-    return classifier
+
+
+def _learner_of(classifier: TreeWassersteinClassifier, vectors: AlignedVectors | None) -> Any:
+    """Return the learner of a fitted classifier without the vectors given: what is kept of it is its settings."""
+    return classifier.learner_ if vectors is None else classifier.learner_.set_params(word_vectors=None)
 
 
 def _taking_vectors(metric: Any, vectors: AlignedVectors) -> Any:

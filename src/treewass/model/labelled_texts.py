@@ -144,7 +144,7 @@ def check_texts(texts: Any) -> list[str]:
 
 def _refuse_halves(texts: Sequence[str], name: str) -> None:
     """Refuse halves of surrogate pairs, which no file can hold: before learning, not when the model is saved."""
-    wrong = np.array([row for row, text in enumerate(texts) if not _is_whole(text)])
+    wrong = np.array([row for row, text in enumerate(texts) if not text.isascii() and not _is_whole(text)])
     if wrong.size:
         raise ValueError(
             f"Expected {name} of whole characters, but row(s) {first_few(wrong)} hold halves of surrogate pairs. "

@@ -71,10 +71,20 @@ class WordSequences:
             (counts.astype(np.int64), words, bounds.astype(index_kind)), shape=(self.bounds.size - 1, n_words)
         )
 
-    def terms(self, n_words: int) -> TermRows:
-        """Count the first `n_words` words, and pairs of them that follow each other, numbered as in `count_terms`."""
-        bounds, terms, counts = _joined(self._counted(n_words, with_pairs=True), np.int64)
+    def terms(self, n_words: int, rows: NDArray[np.intp] | None = None) -> TermRows:
+        """Count the first `n_words` words, and pairs of them that follow each other, numbered as in `count_terms`.
+
+        The texts may be chosen by their rows.
+        """
+        chosen = self if rows is None else self._rows(rows)
+        bounds, terms, counts = _joined(chosen._counted(n_words, with_pairs=True), np.int64)
         return TermRows(bounds, terms, counts)
+
+    def _rows(self, rows: NDArray[np.intp]) -> WordSequences:
+        lengths = np.diff(self.bounds)[rows]
+        bounds = np.append(0, np.cumsum(lengths))
+        places = np.arange(bounds[-1]) + np.repeat(self.bounds[:-1][rows] - bounds[:-1], lengths)
+        return WordSequences(self.words[places], bounds)
 
     def _counted(
         self, n_words: int, *, with_pairs: bool

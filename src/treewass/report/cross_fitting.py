@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -63,4 +64,4 @@ def _terms(held: Contents, ids: NDArray[np.int64]) -> TermRows:
 def _learner(held: Contents, terms: TermRows, ids: NDArray[np.int64]) -> LinearScores:
     weights = held.documents.weights_of(ids)
     counted = np.ones(ids.size) if weights is None else weights
-    return LinearScores(terms, held.documents.codes_of(ids), len(held.classes), counted)
+    return LinearScores(partial(select_rows, terms), held.documents.codes_of(ids), len(held.classes), counted)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-__all__ = ["WEIGHINGS", "CountedTerms", "ScoreChannel", "TermRows", "select_rows"]
+__all__ = ["WEIGHINGS", "CountedTerms", "ScoreChannel", "TermRows", "TermsOf", "select_rows"]
 
 WEIGHINGS = ("tfidf", "mean")
 _BLOCK = 1 << 20  # contributions held at a time
@@ -32,6 +32,9 @@ class CountedTerms(Protocol):
     @property
     def data(self) -> NDArray[np.generic]:
         """Its count, above zero."""
+
+
+TermsOf: TypeAlias = "Callable[[NDArray[np.intp]], CountedTerms]"  # counts the terms of documents, by their rows
 
 
 class TermRows(NamedTuple):

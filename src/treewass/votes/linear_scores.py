@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from treewass.votes.channels import CountedTerms, ScoreChannel, select_rows, weigh
+from treewass.votes.channels import CountedTerms, ScoreChannel, TermsOf, weigh
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,8 +29,12 @@ class ChannelLearner(Protocol):
         """The name of the channel."""
 
     @property
-    def counted(self) -> CountedTerms:
-        """Terms of all training documents."""
+    def counted(self) -> TermsOf:
+        """Counts the terms of training documents, by their rows."""
+
+    @property
+    def codes(self) -> NDArray[np.intp]:
+        """The class numbers of all training documents."""
 
     def prepare(self, rows: NDArray[np.intp]) -> Callable[[float], ScoreChannel]:
         """Make a function that learns scores from these documents; the larger its penalty, the closer the fit."""
@@ -45,8 +48,8 @@ class LinearScores:
 
     Parameters
     ----------
-    counted : CountedTerms
-        Terms of all training documents.
+    counted : callable
+        Counts the terms of training documents, by their rows: twice, and of some documents at a time.
     codes : ndarray of int, shape (n_documents,)
         Their class numbers.
     n_classes : int
@@ -56,14 +59,15 @@ class LinearScores:
 
     Examples
     --------
-    >>> from treewass.votes.channels import TermRows
+    >>> from functools import partial
+    >>> from treewass.votes.channels import TermRows, select_rows
     >>> counted = TermRows.of([([0], [1]), ([0, 1], [1, 1]), ([2], [1]), ([1, 2], [1, 1])])
-    >>> learner = LinearScores(counted, np.array([0, 0, 1, 1]), 2, np.ones(4))
+    >>> learner = LinearScores(partial(select_rows, counted), np.array([0, 0, 1, 1]), 2, np.ones(4))
     >>> learner.prepare(np.arange(4))(1.0).scores(TermRows.of([([0], [1]), ([2], [1])])).argmax(axis=1)
     array([0, 1])
     """
 
-    counted: CountedTerms
+    counted: TermsOf
     codes: NDArray[np.intp]
     n_classes: int
     weights: NDArray[np.float64]
@@ -72,55 +76,64 @@ class LinearScores:
     def prepare(self, rows: NDArray[np.intp]) -> Callable[[float], ScoreChannel]:
         """Make a function that learns scores from these documents, at least two of them of different classes."""
         from scipy.sparse import csr_array
-        from sklearn.exceptions import ConvergenceWarning
-        from sklearn.svm import LinearSVC
 
-        counted, weights = select_rows(self.counted, rows), self.weights[rows]
-        columns, factors = _terms(counted, weights)
+        from treewass.votes.support_vectors import support_vectors
+
+        codes, weights = self.codes[rows], self.weights[rows]
+        columns, factors = self._terms(rows)
         sizes, places, values = [], [], []
-        for start in range(0, rows.size, _BLOCK):
-            block = select_rows(counted, np.arange(start, min(start + _BLOCK, rows.size)))
+        for block in self._blocks(rows):
             documents, own_places, own_values = weigh(block, columns, factors, "tfidf")
             sizes.append(np.bincount(documents, minlength=block.indptr.size - 1))
             places.append(own_places.astype(np.int32))
             values.append(own_values)
-        bounds = np.append(0, np.cumsum(np.concatenate(sizes))).astype(np.int32)
+        bounds = np.append(0, np.cumsum(np.concatenate(sizes)))
         features = csr_array((np.concatenate(values), np.concatenate(places), bounds), shape=(rows.size, columns.size))
-        del counted, places, values
+        del places, values
 
         def learn(penalty: float) -> ScoreChannel:
-            machine = LinearSVC(C=penalty, dual=True, tol=_TOLERANCE, max_iter=_MOST_ITERATIONS, random_state=0)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)  # the calibration sees what comes out
-                machine.fit(features, self.codes[rows], sample_weight=weights)
-            return ScoreChannel("tfidf", columns, factors, *every_class(machine, self.n_classes))
+            found = support_vectors(
+                features, codes, weights, penalty, tolerance=_TOLERANCE, max_iter=_MOST_ITERATIONS
+            )
+            return ScoreChannel("tfidf", columns, factors, *every_class(*found, np.unique(codes), self.n_classes))
 
         return learn
 
+    def _blocks(self, rows: NDArray[np.intp]) -> Iterator[CountedTerms]:
+        return (self.counted(rows[start : start + _BLOCK]) for start in range(0, rows.size, _BLOCK))
 
-def _terms(counted: CountedTerms, weights: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Choose the terms of the most documents, and compute their inverse document frequencies as scikit-learn does."""
-    if (weights == 1).all():  # as it is nearly always: without an array of places
-        columns, n_documents = np.unique(counted.indices, return_counts=True)
-        frequencies = n_documents.astype(np.float64)
-    else:
-        columns, places = np.unique(counted.indices, return_inverse=True)
-        frequencies = np.bincount(places.ravel(), np.repeat(weights, np.diff(counted.indptr)), columns.size)
-    if columns.size > MOST_TERMS:
-        kept = np.sort(np.argsort(-frequencies, kind="stable")[:MOST_TERMS])
-        columns, frequencies = columns[kept], frequencies[kept]
-    factors = 1 + np.log((1 + weights.sum()) / (1 + frequencies))
-    return columns.astype(np.int64), factors.astype(np.float32)
+    def _terms(self, rows: NDArray[np.intp]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Choose the terms of the most documents, and compute their inverse document frequencies."""
+        weights = self.weights[rows]
+        every = np.concatenate([block.indices.astype(np.int64) for block in self._blocks(rows)])
+        if (weights == 1).all():  # as it is nearly always: without arrays of places and weights
+            every.sort()
+            first = np.append(0, 1 + np.flatnonzero(every[1:] != every[:-1]))[: every.size]
+            columns, frequencies = every[first], np.diff(first, append=every.size).astype(np.float64)
+        else:
+            sizes = np.concatenate([np.diff(block.indptr) for block in self._blocks(rows)])
+            columns, places = np.unique(every, return_inverse=True)
+            frequencies = np.bincount(places, np.repeat(weights, sizes), columns.size).astype(np.float64)
+        if columns.size > MOST_TERMS:
+            kept = np.sort(np.argsort(-frequencies, kind="stable")[:MOST_TERMS])
+            columns, frequencies = columns[kept], frequencies[kept]
+        factors = 1 + np.log((1 + weights.sum()) / (1 + frequencies))  # as scikit-learn does
+        return columns, factors.astype(np.float32)
 
 
-def every_class(machine: Any, n_classes: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+def every_class(
+    coefficients: NDArray[np.float64],
+    intercepts: NDArray[np.float64],
+    classes: NDArray[np.intp],
+    n_classes: int,
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Return weights and intercepts of all classes; the score of one without documents is always minus one."""
-    weights, intercepts = machine.coef_.T, machine.intercept_
-    if len(machine.classes_) == 2:
+    weights = coefficients.T
+    if classes.size == 2:
         weights, intercepts = weights * [-0.5, 0.5], intercepts * [-0.5, 0.5]
-    if len(machine.classes_) == n_classes:
+    if classes.size == n_classes:
         return weights.astype(np.float32), intercepts.astype(np.float32)
     every = np.zeros((weights.shape[0], n_classes), dtype=np.float32)
     constants = np.full(n_classes, -1.0, dtype=np.float32)
-    every[:, machine.classes_], constants[machine.classes_] = weights, intercepts
+    every[:, classes], constants[classes] = weights, intercepts
     return every, constants

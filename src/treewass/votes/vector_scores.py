@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treewass.votes.channels import CountedTerms, ScoreChannel, select_rows, weigh
+from treewass.votes.channels import CountedTerms, ScoreChannel, TermsOf, weigh
 from treewass.votes.linear_scores import every_class
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ class VectorScores:
 
     Parameters
     ----------
-    counted : CountedTerms
-        Words of all training documents.
+    counted : callable
+        Counts the words of training documents, by their rows.
     codes : ndarray of int, shape (n_documents,)
         Their class numbers.
     n_classes : int
@@ -45,14 +45,16 @@ class VectorScores:
 
     Examples
     --------
-    >>> from treewass.votes.channels import TermRows
-    >>> counted, vectors = TermRows.of([([0], [1]), ([1], [1])]), np.array([[1.0, 0.0], [0.0, 1.0], [0.1, 0.9]])
+    >>> from functools import partial
+    >>> from treewass.votes.channels import TermRows, select_rows
+    >>> counted = partial(select_rows, TermRows.of([([0], [1]), ([1], [1])]))
+    >>> vectors = np.array([[1.0, 0.0], [0.0, 1.0], [0.1, 0.9]])
     >>> learner = VectorScores(counted, np.array([0, 1]), 2, np.ones(2), vectors)
     >>> learner.prepare(np.arange(2))(1.0).scores(TermRows.of([([2], [1])])).argmax(axis=1)
     array([1])
     """
 
-    counted: CountedTerms
+    counted: TermsOf
     codes: NDArray[np.intp]
     n_classes: int
     weights: NDArray[np.float64]
@@ -70,7 +72,7 @@ class VectorScores:
     def _used_directions(self) -> tuple[NDArray[np.intp], NDArray[np.floating]]:
         """The same for the words of the documents: a channel of some of these is asked about others of them alone."""
         columns, directions = self._directions
-        kept = np.isin(columns, self.counted.indices)
+        kept = np.isin(columns, self.counted(np.arange(self.codes.size)).indices)
         return columns[kept], directions[kept]
 
     def prepare(self, rows: NDArray[np.intp]) -> Callable[[float], ScoreChannel]:
@@ -79,7 +81,7 @@ class VectorScores:
         from sklearn.linear_model import LogisticRegression
 
         columns, directions = self._directions if rows.size == self.codes.size else self._used_directions
-        counted, weights = select_rows(self.counted, rows), self.weights[rows]
+        counted, weights = self.counted(rows), self.weights[rows]
         factors = _inverse_frequencies(counted, weights, len(self.vectors))[columns]
         documents, places, values = weigh(counted, columns, factors, "mean")
         bounds = np.searchsorted(documents, np.arange(rows.size + 1))
@@ -90,7 +92,8 @@ class VectorScores:
 
         def learn(penalty: float) -> ScoreChannel:
             machine = LogisticRegression(C=penalty, max_iter=_MOST_ITERATIONS)
-            slopes, constants = every_class(machine.fit(features, self.codes[rows], weights), self.n_classes)
+            machine.fit(features, self.codes[rows], weights)
+            slopes, constants = every_class(machine.coef_, machine.intercept_, machine.classes_, self.n_classes)
             scores = (directions - center) @ (slopes / scale) + constants
             nothing = np.zeros(self.n_classes, dtype=np.float32)
             return ScoreChannel("mean", columns, factors, scores.astype(np.float32), nothing)

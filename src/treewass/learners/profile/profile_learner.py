@@ -19,7 +19,6 @@ from treewass.documents.estimator_inputs import (
     check_wider_names,
     join_classes,
 )
-from treewass.documents.histograms import check_counts
 from treewass.learners.base import TreeTransformer
 from treewass.learners.profile.class_profiles import (
     ClassProfiles,
@@ -370,9 +369,8 @@ class ProfileTreeWasserstein(TreeTransformer):
 
     def _refine(self, profiles: ClassProfiles, matrix: Any, labels: NDArray[Any], weights: NDArray[np.float64]) -> None:
         """Learn factors for each tree."""
-        counts = check_counts(matrix)
         codes = np.searchsorted(self.classes_, labels)
-        documents = leave_one_out_documents(counts, codes, weights, profiles, self.floor)
+        documents = leave_one_out_documents(matrix, codes, weights, profiles, self.floor)
         settings = RefinementSettings(
             self.epochs, self.learning_rate, self.batch_size, self.word_dropout, self.pull_back
         )

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treewass.documents.histograms import fingerprints, to_histograms
+from treewass.documents.histograms import histogram_prints, to_histograms
 from treewass.learners.profile.class_profiles import ClassProfiles
 from treewass.learners.profile.soft_neighbors import LogMultipliers, NeighborBatch, loss_and_gradient
 from treewass.trees.tree import Tree
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from scipy.sparse import csr_array
 
 __all__ = ["RefinementRecord", "RefinementSettings", "leave_one_out_documents", "refine"]
 
@@ -68,7 +67,7 @@ class RefinementRecord:
 
 
 def leave_one_out_documents(
-    counts: csr_array,
+    counts: Any,
     labels: NDArray[np.intp],
     weights: NDArray[np.float64],
     profiles: ClassProfiles,
@@ -81,30 +80,34 @@ def leave_one_out_documents(
     document vanish, as they are unknown in a new one. Equal documents of one class become one of their weight, and
     the order is that of a hash: the result depends neither on the order given nor on how weight is written.
 
-    The profiles must be counted on these documents, whose counts are canonical and whose weights are positive; `floor`
-    is the mass factor of a word that says nothing. Documents without a word left are left out.
+    The profiles must be counted on these documents, rows of a sparse or dense matrix, whose weights are positive;
+    `floor` is the mass factor of a word that says nothing. Documents without a word left are left out. Counts come in
+    single precision, that of the refinement; some documents at a time are looked at, so that there is no other copy.
     """
     from scipy.sparse import csr_array
 
-    counts = to_histograms(counts)
-    prints = fingerprints(counts)
+    prints = histogram_prints(counts)
     _, first, place = np.unique(
         np.stack([prints, labels.astype(np.uint64)]), axis=1, return_index=True, return_inverse=True
     )
     weights = np.bincount(place.ravel(), weights).astype(np.float64)
-    chosen, labels, prints = counts[first], labels[first], prints[first]
-    del counts
-    left = np.empty(chosen.nnz)
+    labels, prints = labels[first], prints[first]
+    sizes, words, values = [np.zeros(0, np.intp)], [np.zeros(0, np.int32)], [np.zeros(0, np.float32)]
     for start in range(0, first.size, _BLOCK):
         block = slice(start, start + _BLOCK)
-        entries = slice(*chosen.indptr[[start, min(start + _BLOCK, first.size)]].tolist())
-        left[entries] = profiles.without_own(chosen[block], labels[block], weights[block])
-    ratios = np.where(left < 0, 0.0, (left + floor) / (profiles.informativeness[chosen.indices] + floor))
-    scaled = csr_array((chosen.data * ratios, chosen.indices, chosen.indptr), shape=chosen.shape)
-    scaled.eliminate_zeros()
-    kept = np.flatnonzero(np.diff(scaled.indptr))
+        chosen = to_histograms(counts[first[block]])
+        left = profiles.without_own(chosen, labels[block], weights[block])
+        chosen.data *= np.where(left < 0, 0.0, (left + floor) / (profiles.informativeness[chosen.indices] + floor))
+        chosen.eliminate_zeros()
+        sizes.append(np.diff(chosen.indptr))
+        words.append(chosen.indices.astype(np.int32))
+        values.append(chosen.data.astype(np.float32))
+    lengths = np.concatenate(sizes)
+    kept = np.flatnonzero(lengths)  # the others hold no entry
+    bounds = np.append(0, np.cumsum(lengths[kept]))
+    scaled = csr_array((np.concatenate(values), np.concatenate(words), bounds), shape=(kept.size, counts.shape[1]))
     _, groups = np.unique(prints[kept], return_inverse=True)
-    return NeighborBatch(scaled[kept], labels[kept], groups, weights[kept].astype(np.float32))
+    return NeighborBatch(scaled, labels[kept], groups, weights[kept].astype(np.float32))
 
 
 def refine(
@@ -121,8 +124,10 @@ def refine(
     `masses` and the lengths of `tree` are those before refinement. `report` is called with the record of each epoch,
     which names the tree by its `number`.
     """
-    words, places = np.unique(documents.counts.indices, return_inverse=True)  # the others would learn nothing
-    documents = documents.with_columns(places, words.size)
+    words = np.flatnonzero(np.bincount(documents.counts.indices))  # the others would learn nothing
+    places = np.zeros(tree.n_words, dtype=np.int32)
+    places[words] = np.arange(words.size)
+    documents = documents.with_columns(places[documents.counts.indices], words.size)
     small = tree.with_words(tree.word_nodes[words], tree.leaf_lengths[words])
     learned = LogMultipliers.start(words.size, tree.n_nodes, float(np.log(_START_SCALE)))
     adam = _Adam(learned, settings)

@@ -66,7 +66,7 @@ class NeighborBatch(NamedTuple):
         """Take some of the documents."""
         return NeighborBatch(self.counts[rows], self.labels[rows], self.groups[rows], self.weights[rows])
 
-    def with_columns(self, columns: NDArray[np.intp], n_words: int) -> NeighborBatch:
+    def with_columns(self, columns: NDArray[np.integer], n_words: int) -> NeighborBatch:
         """Give the entries other columns, in the same order."""
         from scipy.sparse import csr_array
 
