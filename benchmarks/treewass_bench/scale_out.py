@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -33,7 +34,8 @@ _PROTOCOL = (
     "learned from the counts of all texts, and refined on the same 50 000 of them where there are more: the same model "
     "to the bit, so that all ways do the same work; only 'in memory, refined on all' is the usual fit. In memory, all "
     "texts are held at once, read and counted once, and memory has no limit; file by file and with Dask, every process "
-    "may have so much anonymous memory and no more (RLIMIT_DATA). The peak is the resident memory of the largest process"
+    "may have so much anonymous memory and no more (RLIMIT_DATA; Arrow takes its memory from the system's allocator, as its "
+    "own reserves a gigabyte of addresses, which the limit counts). The peak is the resident memory of the largest process"
 )
 _SEARCH_PROTOCOL = (
     "top 10 of one query at a time, in turns, by the clock: median; then all queries as one batch; shards mapped in "
@@ -96,6 +98,7 @@ def write_files(folder: str, n_documents: int, n_scored: int) -> None:
 
 def run_way(folder: str, way: str, limit: int | None, name: str) -> dict[str, Value]:
     """Fit, index, save and score in one of the ways; return figures."""
+    os.environ["ARROW_DEFAULT_MEMORY_POOL"] = "system"  # before Arrow is loaded, here and in workers
     if limit is not None:
         resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
     fit = dict(zip(_WAYS, (_fit_in_memory, _fit_by_file, _fit_with_dask, _fit_on_all), strict=True))[way]

@@ -285,7 +285,7 @@ def unknown_rows(metric: TreeMetric, counts: csr_array) -> NDArray[np.intp]:
     >>> unknown_rows(TreeMetric(star_tree(2), masses=[1, 0]), check_counts([[1, 0], [0, 1], [0, 0]]))
     array([1, 2])
     """
-    weighs = counts.data * metric.scaled_masses[:, counts.indices].min(axis=0) > 0
+    weighs = counts.data * metric.scaled_masses.min(axis=0)[counts.indices] > 0
     entries_before = np.concatenate([[0], np.cumsum(weighs)])
     return np.flatnonzero(np.diff(entries_before[counts.indptr]) == 0)
 
