@@ -517,7 +517,9 @@ def scale_out_command(
     as_json: AsJson = False,
     documents: Annotated[int, typer.Option(min=5000, help="Texts to learn from.")] = 1_000_000,
     scored: Annotated[int, typer.Option(min=100, help="Texts to label.")] = 10_000,
-    ways: Annotated[str, typer.Option(help="With semicolons; also 'in memory, refined on all'.")] = "in memory;file by file;two Dask workers",
+    ways: Annotated[
+        str, typer.Option(help="With semicolons; also 'in memory, refined on all'.")
+    ] = "in memory;file by file;two Dask workers",
 ) -> None:
     """Fit, index and score files that are never all in memory, here and on Dask, beside one machine's fit."""
     from treewass_bench.scale_out import bench_scale_out

@@ -34,8 +34,8 @@ _PROTOCOL = (
     "learned from the counts of all texts, and refined on the same 50 000 of them where there are more: the same model "
     "to the bit, so that all ways do the same work; only 'in memory, refined on all' is the usual fit. In memory, all "
     "texts are held at once, read and counted once, and memory has no limit; file by file and with Dask, every process "
-    "may have so much anonymous memory and no more (RLIMIT_DATA; Arrow takes its memory from the system's allocator, as its "
-    "own reserves a gigabyte of addresses, which the limit counts). The peak is the resident memory of the largest process"
+    "may have so much anonymous memory and no more (RLIMIT_DATA; Arrow uses the system's allocator, since its own "
+    "reserves a gigabyte of addresses, which the limit counts). The peak is the resident memory of the largest process"
 )
 _SEARCH_PROTOCOL = (
     "top 10 of one query at a time, in turns, by the clock: median; then all queries as one batch; shards mapped in "

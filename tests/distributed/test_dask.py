@@ -11,6 +11,7 @@ from distributed import Client, LocalCluster
 
 from treewass import DocumentModel, ShardedIndex
 from treewass.distributed import build_shards, fit, open_shards, predict, search
+from treewass.distributed.files import dask_engine
 
 pytestmark = pytest.mark.slow
 N_DOCUMENTS = 60
@@ -59,6 +60,21 @@ def saved(in_memory, tmp_path_factory):
     model.contents_ = in_memory.contents_.changed(index=ShardedIndex.from_index(in_memory.index_, 3))
     model.save(folder)
     return folder
+
+
+def _total(task, *, numbers):
+    return task, int(numbers.sum())
+
+
+def test_large_arguments_of_two_calls_are_not_mixed_up(client):
+    engine = dask_engine(client, verbose=False)
+    first, second = np.ones(100_000, dtype=np.int64), np.full(100_000, 2)  # Dask keeps those apart from their tasks
+    both = zip(
+        engine(_total, ["a", "b"], "adding", numbers=first),
+        engine(_total, ["a", "b"], "adding", numbers=second),
+        strict=True,
+    )
+    assert list(both) == [(("a", 100_000), ("a", 200_000)), (("b", 100_000), ("b", 200_000))]
 
 
 def kill_once(client, module, name, flag):

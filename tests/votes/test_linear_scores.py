@@ -34,7 +34,9 @@ def test_scores_are_those_of_the_support_vectors(corpus, n_classes):
 
 def test_a_class_without_documents_has_the_score_of_no_member(corpus):
     X, codes = corpus
-    channel = LinearScores(partial(select_rows, X), codes, 4, np.ones(codes.size)).prepare(np.flatnonzero(codes != 1))(1.0)
+    channel = LinearScores(partial(select_rows, X), codes, 4, np.ones(codes.size)).prepare(np.flatnonzero(codes != 1))(
+        1.0
+    )
     assert (channel.scores(X)[:, [1, 3]] == -1).all()
 
 

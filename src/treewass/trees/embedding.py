@@ -6,6 +6,7 @@ The loops are in `embedding_kernels.py`. A search embeds its queries with the sa
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -285,8 +286,8 @@ def unknown_rows(metric: TreeMetric, counts: csr_array) -> NDArray[np.intp]:
     >>> unknown_rows(TreeMetric(star_tree(2), masses=[1, 0]), check_counts([[1, 0], [0, 1], [0, 0]]))
     array([1, 2])
     """
-    weighs = counts.data * metric.scaled_masses.min(axis=0)[counts.indices] > 0
-    entries_before = np.concatenate([[0], np.cumsum(weighs)])
+    weights = counts.data * reduce(np.minimum, (masses[counts.indices] for masses in metric.scaled_masses))
+    entries_before = np.concatenate([[0], np.cumsum(weights > 0)])
     return np.flatnonzero(np.diff(entries_before[counts.indptr]) == 0)
 
 

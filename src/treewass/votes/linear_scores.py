@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -92,9 +93,7 @@ class LinearScores:
         del places, values
 
         def learn(penalty: float) -> ScoreChannel:
-            found = support_vectors(
-                features, codes, weights, penalty, tolerance=_TOLERANCE, max_iter=_MOST_ITERATIONS
-            )
+            found = support_vectors(features, codes, weights, penalty, tolerance=_TOLERANCE, max_iter=_MOST_ITERATIONS)
             return ScoreChannel("tfidf", columns, factors, *every_class(*found, np.unique(codes), self.n_classes))
 
         return learn
@@ -105,7 +104,10 @@ class LinearScores:
     def _terms(self, rows: NDArray[np.intp]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Choose the terms of the most documents, and compute their inverse document frequencies."""
         weights = self.weights[rows]
-        every = np.concatenate([block.indices.astype(np.int64) for block in self._blocks(rows)])
+        gathered = array("q")  # grows where it is: no second copy
+        for block in self._blocks(rows):
+            gathered.frombytes(block.indices.astype(np.int64).tobytes())
+        every = np.frombuffer(gathered, dtype=np.int64)
         if (weights == 1).all():  # as it is nearly always: without arrays of places and weights
             every.sort()
             first = np.append(0, 1 + np.flatnonzero(every[1:] != every[:-1]))[: every.size]

@@ -120,9 +120,56 @@ def _below(limit: int, state: NDArray[np.uint32]) -> np.intp:
 def _ask_for(start: int, stop: int, columns: NDArray[np.integer], values: NDArray[np.float64]) -> None:
     """Ask for the entries of a document."""
     for entry in range(start, stop, _LINE // 8):
-        prefetch(values, entry)
+        prefetch(values, entry)  # type: ignore[call-arg]
     for entry in range(start, stop, _LINE // 4):
-        prefetch(columns, entry)
+        prefetch(columns, entry)  # type: ignore[call-arg]
+
+
+@inner
+def _shuffle(order: NDArray[np.intp], n_active: int, state: NDArray[np.uint32]) -> None:
+    """Bring the first documents into random order."""
+    for place in range(n_active):
+        other = place + _below(n_active - place, state)
+        order[place], order[other] = order[other], order[place]
+
+
+@inner
+def _score(
+    start: int, stop: int, columns: NDArray[np.integer], values: NDArray[np.float64], weights: NDArray[np.float64]
+) -> float:
+    """Score the document of these entries; the last weight is the intercept."""
+    score = 0.0
+    for entry in range(start, stop):
+        score += weights[columns[entry]] * values[entry]
+    return score + float(weights[weights.size - 1])
+
+
+@inner
+def _add(
+    start: int,
+    stop: int,
+    columns: NDArray[np.integer],
+    values: NDArray[np.float64],
+    step: float,
+    weights: NDArray[np.float64],
+) -> None:
+    """Add a document, multiplied by a step, to the weights."""
+    for entry in range(start, stop):
+        weights[columns[entry]] += step * values[entry]
+    weights[weights.size - 1] += step
+
+
+@inner
+def _curvatures(
+    bounds: NDArray[np.integer], values: NDArray[np.float64], costs: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Compute the second derivative by the multiplier of each document."""
+    found = 0.5 / costs
+    for document in range(costs.size):
+        for entry in range(bounds[document], bounds[document + 1]):
+            found[document] += values[entry] * values[entry]
+        found[document] += 1.0
+    return found
 
 
 @compiled
@@ -142,47 +189,29 @@ def _descend(
 
     Documents whose multiplier stays at zero are left out of the next passes, until the others are done.
     """
-    n_documents, intercept = signs.size, weights.size - 1
-    multipliers, curvatures = np.zeros(n_documents), np.zeros(n_documents)
-    for document in range(n_documents):
-        curvature = 0.5 / costs[document]
-        for entry in range(bounds[document], bounds[document + 1]):
-            curvature += values[entry] * values[entry]
-        curvatures[document] = curvature + 1.0
-    n_active, most_before = n_documents, np.inf
+    multipliers, curvatures = np.zeros(signs.size), _curvatures(bounds, values, costs)
+    n_active, most_before = signs.size, np.inf
     for _ in range(max_iter):
-        most, least = -np.inf, np.inf
-        for place in range(n_active):
-            other = place + _below(n_active - place, state)
-            order[place], order[other] = order[other], order[place]
-        place = 0
+        most, least, place = -np.inf, np.inf, 0
+        _shuffle(order, n_active, state)
         while place < n_active:
             document, coming = order[place], order[min(place + _AHEAD, n_active - 1)]
+            start, stop, sign, before = bounds[document], bounds[document + 1], signs[document], multipliers[document]
             _ask_for(bounds[coming], bounds[coming + 1], columns, values)
-            score = 0.0
-            for entry in range(bounds[document], bounds[document + 1]):
-                score += weights[columns[entry]] * values[entry]
-            gradient = (score + weights[intercept]) * signs[document] - 1.0
-            gradient += multipliers[document] * (0.5 / costs[document])
-            projected = gradient
-            if multipliers[document] == 0:
-                if gradient > most_before:
-                    n_active -= 1
-                    order[place], order[n_active] = order[n_active], order[place]
-                    continue
-                projected = min(gradient, 0.0)
+            gradient = _score(start, stop, columns, values, weights) * sign - 1.0 + before * (0.5 / costs[document])
+            if before == 0 and gradient > most_before:
+                n_active -= 1
+                order[place], order[n_active] = order[n_active], order[place]
+                continue
+            projected = gradient if before > 0 else min(gradient, 0.0)
             most, least = max(most, projected), min(least, projected)
             if abs(projected) > _NEGLIGIBLE:
-                before = multipliers[document]
                 multipliers[document] = max(before - gradient / curvatures[document], 0.0)
-                step = (multipliers[document] - before) * signs[document]
-                for entry in range(bounds[document], bounds[document + 1]):
-                    weights[columns[entry]] += step * values[entry]
-                weights[intercept] += step
+                _add(start, stop, columns, values, (multipliers[document] - before) * sign, weights)
             place += 1
         if most - least <= tolerance:
-            if n_active == n_documents:
+            if n_active == signs.size:
                 return
-            n_active, most_before = n_documents, np.inf
+            n_active, most_before = signs.size, np.inf
         else:
             most_before = most if most > 0 else np.inf
