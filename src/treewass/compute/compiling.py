@@ -93,11 +93,11 @@ def _pointer(typing_context: Any, address: Any, kind: Any) -> Any:  # noqa: ARG0
 @intrinsic
 def prefetch(typing_context: Any, array: Any, place: Any) -> Any:  # noqa: ARG001 (numba passes it)
     """Ask for the memory at a place of an array, in a compiled loop that will read it soon; changes nothing else."""
-    bits, byte = ir.IntType(32), ir.IntType(8).as_pointer()  # type: ignore[no-untyped-call]
+    bits, byte = ir.IntType(32), ir.IntType(8).as_pointer()
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        data = make_array(signature.args[0])(context, builder, arguments[0]).data
-        kind = ir.FunctionType(ir.VoidType(), [byte, bits, bits, bits])  # type: ignore[no-untyped-call]
+        data = make_array(signature.args[0])(context, builder, arguments[0]).data  # type: ignore[no-untyped-call]
+        kind = ir.FunctionType(ir.VoidType(), [byte, bits, bits, bits])
         ask = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
         address = builder.bitcast(builder.gep(data, [arguments[1]]), byte)
         builder.call(ask, [address, bits(0), bits(3), bits(1)])  # to read, into the nearest cache, data
