@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from scipy.cluster.hierarchy import cophenet, linkage
 from scipy.spatial.distance import cdist, squareform
 
-from treewass.distances import UltrametricWasserstein
+from treewass.distances import UltrametricWasserstein, ultrametric
 from treewass.distances.fitted_lengths import paired_costs
 from treewass.distances.ultrametric import lowered_heights, ultrametric_tree
 from treewass.documents import AlignedVectors, to_histograms
@@ -86,6 +86,11 @@ def test_words_without_a_vector_carry_no_mass():
 def test_the_same_seed_gives_the_same_tree():
     first, second = (UltrametricWasserstein(n_document_pairs=50).fit(COUNTS).metric_ for _ in range(2))
     assert first == second
+
+
+def test_a_clustering_beyond_the_memory_is_refused():
+    with pytest.raises(ValueError, match=r"10000000 words needs 800000 GB. Leave out rare words"):
+        ultrametric._check_memory(10**7)
 
 
 def test_refusals():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -76,8 +77,8 @@ class UltrametricWasserstein(TreeTransformer):
 
     Notes
     -----
-    The clustering takes time and memory quadratic in the number of words with a vector: 4 bytes for each pair of
-    them and as much again, so 1.6 GB for 20 000 words. A step takes time linear in the words of the pairs.
+    The clustering takes time and memory quadratic in the number of words with a vector: 16 bytes for each pair of
+    them, so 3.2 GB for 20 000 words. A step takes time linear in the words of the pairs.
 
     Clusters that have become one node stay together, where the authors' code divides them again at random; a step
     multiplies each height by a factor (Lee and Seung, 2001), where it uses Adam.
@@ -150,6 +151,7 @@ class UltrametricWasserstein(TreeTransformer):
         """Fit the heights of a tree over points, the words of the histograms."""
         from scipy.cluster.hierarchy import linkage
 
+        _check_memory(len(points))
         tree = from_linkage(linkage(points, self.linkage)) if len(points) > 1 else star_tree(1)
         first, second, costs = paired_costs(
             histograms, points, self.n_document_pairs, random, caller=type(self).__name__
@@ -173,6 +175,17 @@ class UltrametricWasserstein(TreeTransformer):
         self.losses_ = np.array(losses)
         self.n_iter_ = int(self.losses_[:, 1].argmin())
         return ultrametric_tree(tree, best)
+
+
+def _check_memory(n_words: int) -> None:
+    """Refuse a clustering that does not fit the machine's memory."""
+    needed = 8 * n_words**2
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if needed > memory:
+        raise ValueError(
+            f"Expected words whose clustering fits the memory of this machine, {memory / 1e9:.0f} GB; that of "
+            f"{n_words} words needs {needed / 1e9:.0f} GB. Leave out rare words, such as by CountVectorizer(min_df=5)."
+        )
 
 
 def lowered_heights(parents: NDArray[np.integer[Any]], heights: NDArray[np.float64]) -> NDArray[np.float64]:
