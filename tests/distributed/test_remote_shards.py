@@ -72,3 +72,18 @@ def test_what_fails_in_the_shard_is_named(shard, monkeypatch):
     with pytest.raises(OSError, match=r"hold the shards in .*stale file handle") as raised:
         remote.search([[1, 0, 0]], 1)
     assert isinstance(raised.value.__cause__, OSError)
+
+
+def test_the_process_that_asks_reads_ids_only_and_the_worker_checks_the_rest(tmp_path):
+    index = TreeIndex(TreeMetric(star_tree(3)))
+    index.add([[1, 0, 0], [1, 1, 0]], [7, 4])
+    index.save(tmp_path / "part")
+    (file,) = [path for path in (tmp_path / "part").rglob("*.safetensors") if b"postings" in path.read_bytes()]
+    content = bytearray(file.read_bytes())
+    content[-1] ^= 1
+    file.write_bytes(content)
+    remote = RemoteShard(Here(), [tmp_path / "part"])
+    assert remote.ids.tolist() == [4, 7]
+    assert remote.next_id == 8
+    with pytest.raises(ValueError, match=r"damaged|changed"):
+        remote.search([[1, 0, 0]], 1)

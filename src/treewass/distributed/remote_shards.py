@@ -14,6 +14,7 @@ import numpy as np
 from treewass.model.model_folder import load_contents
 from treewass.model.model_folder import part_folders as model_parts
 from treewass.search.index import TreeIndex
+from treewass.search.shard_answers import check_shards, unchecked_snapshot
 from treewass.search.sharded_folder import holds_shards
 from treewass.search.sharded_folder import part_folders as index_parts
 from treewass.search.sharded_index import ShardedIndex
@@ -77,8 +78,11 @@ class RemoteShard:
     """
 
     def __init__(self, client: Client, folders: Sequence[str | os.PathLike[str]], n_jobs: int = 1) -> None:
-        index = ShardedIndex([TreeIndex.load(folder) for folder in folders])  # mapped here, for metric and ids
-        self.metric, self.ids, self.next_id = index.metric, index.ids, index.next_id
+        parts = [TreeIndex.load(folder) for folder in folders]
+        check_shards(parts)
+        found = [unchecked_snapshot(part) for part in parts]  # ids only: the worker reads, and checks, the rest
+        self.metric, self.next_id = parts[0].metric, max(one.next_id for one in found)
+        self.ids = np.sort(np.concatenate([one.ids for one in found]))
         self._client, self._folders, self._n_jobs = client, [os.fspath(folder) for folder in folders], n_jobs
         self._opening, self._ranking = Lock(), Lock()
         self._learnt: tuple[str, Statistics] | None = None

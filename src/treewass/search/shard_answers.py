@@ -24,7 +24,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Shard", "check_shards", "even_shares", "merged", "merged_lists", "split_by_shard", "with_same_memory"]
+__all__ = [
+    "Shard",
+    "check_shards",
+    "even_shares",
+    "merged",
+    "merged_lists",
+    "split_by_shard",
+    "unchecked_snapshot",
+    "with_same_memory",
+]
 
 Found: TypeAlias = "tuple[NDArray[np.float64], NDArray[np.int64]]"
 
@@ -127,7 +136,7 @@ def check_shards(shards: Sequence[Shard]) -> None:
             f"Expected shards of one metric, but shard(s) {first_few(np.array(others))} have another one "
             f"({digests[others[0]][:12]}…) than shard 0 ({digests[0][:12]}…). Build them with the same metric."
         )
-    ids = [_unchecked_ids(shard) for shard in shards]
+    ids = [unchecked_snapshot(shard).ids if isinstance(shard, TreeIndex) else shard.ids for shard in shards]
     every, holders = np.concatenate(ids), np.repeat(np.arange(len(ids)), [one.size for one in ids])
     order = np.argsort(every, kind="stable")
     again = np.flatnonzero(every[order[1:]] == every[order[:-1]])
@@ -139,13 +148,10 @@ def check_shards(shards: Sequence[Shard]) -> None:
         )
 
 
-def _unchecked_ids(shard: Shard) -> NDArray[np.int64]:
-    """Return the ids that a shard holds, without checking the files of an index that was loaded."""
-    opened = vars(shard).get("_opened") if isinstance(shard, TreeIndex) else None
-    if opened is None or "_snapshot" in vars(shard):
-        return shard.ids
-    snapshot: Snapshot = opened[0]
-    return snapshot.ids
+def unchecked_snapshot(index: TreeIndex) -> Snapshot:
+    """Return the documents of an index without checking the files that it was loaded from, of which all are read."""
+    opened: tuple[Snapshot, Any] | None = vars(index).get("_opened")
+    return index._snapshot if opened is None or "_snapshot" in vars(index) else opened[0]
 
 
 def with_same_memory(shards: Sequence[Shard]) -> tuple[Shard, ...]:
