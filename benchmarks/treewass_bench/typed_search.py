@@ -152,6 +152,7 @@ def _prepared(name: str, method: str, protocol: str, data: str | None) -> tuple[
     question = ask(name, protocol, data)
     if method == "rank":
         index = _index(name, protocol, data)
+        index.rank(question.queries[:1], _K)  # makes what it keeps
         return (lambda n: index.rank(question.queries[:n], _K)[1]), index.n_bytes
     if method == "distance":
         index = _index(name, protocol, data)
