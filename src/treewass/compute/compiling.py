@@ -11,13 +11,11 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from llvmlite import ir
 from numba import carray, njit, types  # type: ignore[attr-defined]
 from numba.core.caching import FunctionCache
 from numba.extending import intrinsic
-from numba.np.arrayobj import make_array
 
-__all__ = ["array_at", "compiled", "inlined", "inner", "prefetch"]
+__all__ = ["array_at", "compiled", "inlined", "inner"]
 
 _logger = logging.getLogger("treewass")
 
@@ -88,22 +86,6 @@ def _pointer(typing_context: Any, address: Any, kind: Any) -> Any:  # noqa: ARG0
         return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
 
     return pointer(address, kind), generate
-
-
-@intrinsic
-def prefetch(typing_context: Any, array: Any, place: Any) -> Any:  # noqa: ARG001 (numba passes it)
-    """Ask for the memory at a place of an array, in a compiled loop that will read it soon; changes nothing else."""
-    bits, byte = ir.IntType(32), ir.IntType(8).as_pointer()
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        data = make_array(signature.args[0])(context, builder, arguments[0]).data  # type: ignore[no-untyped-call]
-        kind = ir.FunctionType(ir.VoidType(), [byte, bits, bits, bits])
-        ask = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
-        address = builder.bitcast(builder.gep(data, [arguments[1]]), byte)
-        builder.call(ask, [address, bits(0), bits(3), bits(1)])  # to read, into the nearest cache, data
-        return context.get_dummy_value()
-
-    return types.void(array, place), generate
 
 
 @inlined

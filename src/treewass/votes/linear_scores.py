@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from array import array
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -77,8 +78,8 @@ class LinearScores:
     def prepare(self, rows: NDArray[np.intp]) -> Callable[[float], ScoreChannel]:
         """Make a function that learns scores from these documents, at least two of them of different classes."""
         from scipy.sparse import csr_array
-
-        from treewass.votes.support_vectors import support_vectors
+        from sklearn.exceptions import ConvergenceWarning
+        from sklearn.svm import LinearSVC
 
         codes, weights = self.codes[rows], self.weights[rows]
         columns, factors = self._terms(rows)
@@ -88,13 +89,16 @@ class LinearScores:
             sizes.append(np.bincount(documents, minlength=block.indptr.size - 1))
             places.append(own_places.astype(np.int32))
             values.append(own_values)
-        bounds = np.append(0, np.cumsum(np.concatenate(sizes)))
+        bounds = np.append(0, np.cumsum(np.concatenate(sizes))).astype(np.int32)
         features = csr_array((np.concatenate(values), np.concatenate(places), bounds), shape=(rows.size, columns.size))
         del places, values
 
         def learn(penalty: float) -> ScoreChannel:
-            found = support_vectors(features, codes, weights, penalty, tolerance=_TOLERANCE, max_iter=_MOST_ITERATIONS)
-            return ScoreChannel("tfidf", columns, factors, *every_class(*found, np.unique(codes), self.n_classes))
+            machine = LinearSVC(C=penalty, dual=True, tol=_TOLERANCE, max_iter=_MOST_ITERATIONS, random_state=0)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)  # the calibration sees what comes out
+                machine.fit(features, codes, sample_weight=weights)
+            return ScoreChannel("tfidf", columns, factors, *every_class(machine, self.n_classes))
 
         return learn
 
@@ -123,19 +127,14 @@ class LinearScores:
         return columns, factors.astype(np.float32)
 
 
-def every_class(
-    coefficients: NDArray[np.float64],
-    intercepts: NDArray[np.float64],
-    classes: NDArray[np.intp],
-    n_classes: int,
-) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+def every_class(machine: Any, n_classes: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Return weights and intercepts of all classes; the score of one without documents is always minus one."""
-    weights = coefficients.T
-    if classes.size == 2:
+    weights, intercepts = machine.coef_.T, machine.intercept_
+    if len(machine.classes_) == 2:
         weights, intercepts = weights * [-0.5, 0.5], intercepts * [-0.5, 0.5]
-    if classes.size == n_classes:
+    if len(machine.classes_) == n_classes:
         return weights.astype(np.float32), intercepts.astype(np.float32)
     every = np.zeros((weights.shape[0], n_classes), dtype=np.float32)
     constants = np.full(n_classes, -1.0, dtype=np.float32)
-    every[:, classes], constants[classes] = weights, intercepts
+    every[:, machine.classes_], constants[machine.classes_] = weights, intercepts
     return every, constants

@@ -93,7 +93,7 @@ class VectorScores:
         def learn(penalty: float) -> ScoreChannel:
             machine = LogisticRegression(C=penalty, max_iter=_MOST_ITERATIONS)
             machine.fit(features, self.codes[rows], weights)
-            slopes, constants = every_class(machine.coef_, machine.intercept_, machine.classes_, self.n_classes)
+            slopes, constants = every_class(machine, self.n_classes)
             scores = (directions - center) @ (slopes / scale) + constants
             nothing = np.zeros(self.n_classes, dtype=np.float32)
             return ScoreChannel("mean", columns, factors, scores.astype(np.float32), nothing)
