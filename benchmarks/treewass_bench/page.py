@@ -17,11 +17,12 @@ from treewass_bench.statistics import statistics_markdown
 from treewass_bench.synthetic import draw_instruments, synthetic_markdown
 from treewass_bench.time_tables import draw_batch_times, draw_depth_times, draw_times, times_markdown
 from treewass_bench.times import QUERY_MEASURE
+from treewass_bench.typed_search import search_markdown
 
 __all__ = ["make_page", "write_page"]
 
-_BENCHMARKS = ("statistics", "accuracy", "time", "synthetic", "duplicates", "depth", "ablation")
-_PARTS = ("statistics", "synthetic", "duplicates", "depth", "times", "ablation", "loss")
+_BENCHMARKS = ("statistics", "accuracy", "time", "synthetic", "duplicates", "depth", "ablation", "search")
+_PARTS = ("statistics", "synthetic", "duplicates", "depth", "times", "ablation", "loss", "search")
 _SHORT = ("tfidf", "minilm", "wmd", "swmd", "stw", "profile-fallback", "profile", "svm", "logistic")
 _PAPER_DIMENSIONS = 300
 _MACHINE = {
@@ -114,7 +115,7 @@ def _accuracy(rows: dict[str, list[Row]], figures: Path) -> dict[str, str]:
 
 
 def _smaller_tables(rows: dict[str, list[Row]], figures: Path) -> dict[str, str]:
-    """Tell of the sets, the synthetic one, repeated documents, depth, times, and the paper's learner from within."""
+    """Tell of the sets, repeated documents, depth, times, the paper's learner from within, and typed words."""
     parts = {}
     if rows["statistics"]:
         parts["statistics"] = statistics_markdown(rows["statistics"])
@@ -134,6 +135,8 @@ def _smaller_tables(rows: dict[str, list[Row]], figures: Path) -> dict[str, str]
     if ablation := rows["ablation"]:
         parts |= {"ablation": ablation_markdown(ablation), "loss": loss_markdown(ablation)}
         draw_losses(ablation, figures / "loss.svg")
+    if rows["search"]:
+        parts["search"] = search_markdown(rows["search"])
     return parts
 
 
