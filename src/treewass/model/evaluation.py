@@ -149,8 +149,6 @@ def evaluate(
     >>> evaluate(model, ["cats", "dogs purr", "dogs"], ["cat", "cat", "dog"]).confusion
     ((2, 0), (0, 1))
     """
-    from sklearn.base import clone
-
     from treewass.search.held_documents import documents_of
 
     held_texts = check_texts(texts)
@@ -170,9 +168,7 @@ def evaluate(
         counts = counted.matrix(range(len(held_texts)))
         del counted
         for name, estimator in rivals:
-            rival = clone(estimator).fit(documents, known)  # the one given keeps no documents
-            errors[name] = float((rival.predict(counts) != truth).mean())
-            del rival
+            errors[name] = float((estimator.fit(documents, known).predict(counts) != truth).mean())
     return Evaluation(tuple(classes.tolist()), tuple(map(tuple, confusion.tolist())), len(contents.index), errors)
 
 
@@ -268,7 +264,7 @@ def fit_and_evaluate(
         with stage(f"measuring on the {held_out.size} documents held out, with other methods", None):
             evaluation = evaluate(model, [texts[row] for row in held_out], values[held_out], rivals=compared)
         if refit:
-            del model.contents_  # before the memory is needed for the next one
+            del compared, model.contents_  # before the memory is needed for the next one
             expected = seconds * rows.size / learned.size
             seconds = fit(rows, f"learning from all {rows.size} documents (2 of 2)", expected)
             notes.setdefault("protocol", f"Afterwards the model was learned again, from all {rows.size} documents.")
