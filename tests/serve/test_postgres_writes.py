@@ -239,7 +239,7 @@ def test_commands_take_a_model_with_its_writes_in_a_database(copies, dsn, tmp_pa
     data.write_text("text,label\na cat and a dog,cat\n", encoding="utf-8")
     with LiveModel(copies[1], dsn) as other:
         other.add(new("a grey cat"))
-        assert "with the ids 3 to 3" in run("add", str(data), "--label", "label")
+        assert "with the id 3." in run("add", str(data), "--label", "label")
         wait_for(other, 3)
         assert "1 document removed" in run("remove", "id:2")
         wait_for(other, 2, held=False)
