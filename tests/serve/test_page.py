@@ -70,7 +70,7 @@ def test_search_as_you_type(open_page):
     page.locator("#query").press_sequentially("a puppy barks")
     first = page.locator("#results li").first
     first.get_by_text("dog 9").wait_for()
-    page.wait_for_function("document.querySelectorAll('#results li').length === 9")  # of all words, not the first ones
+    expect(page.locator("#results li")).to_have_count(9)  # of all words, not the first ones
     assert first.locator("mark.near").all_inner_texts() == ["a", "puppy", "barks"]
     assert "by the words they hold" in page.locator("#search-status").inner_text()
     second = page.locator("#results li").nth(1)
@@ -427,7 +427,7 @@ def test_the_keyboard_is_enough(open_page):
     assert focused(page).startswith("Branch")
     reach(page, "Classify")
     page.keyboard.press("Enter")
-    page.wait_for_function("document.activeElement.id === 'text'")
+    expect(page.locator("#text")).to_be_focused()
     page.keyboard.type("the dog barks")
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
