@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from treewass.compute.arguments import check_choice, check_integer
+from treewass.compute.memory import refuse_beyond_memory
 from treewass.distances.fitted_lengths import paired_costs
 from treewass.documents.estimator_inputs import check_documents
 from treewass.documents.histograms import to_histograms
@@ -50,7 +50,7 @@ class UltrametricWasserstein(TreeTransformer):
     word_vectors : AlignedVectors or array-like of shape (n_words, n_dimensions), optional
         The vector of each column of the counts. A word without one carries no mass. By default vectors are made
         from the documents, by `treewass.documents.svd_vectors`.
-    linkage : {"average", "single", "complete", "ward"}, default="average"
+    linkage : {"average", "single"}, default="average"
         The clustering to start from. Chen et al. start from single linkage.
     n_document_pairs : int, default=2000
         Pairs of documents whose true costs POT computes. A fifth of them is held out and chooses the step.
@@ -129,7 +129,7 @@ class UltrametricWasserstein(TreeTransformer):
         UltrametricWasserstein
             Itself.
         """
-        check_choice("linkage", self.linkage, ("average", "single", "complete", "ward"))
+        check_choice("linkage", self.linkage, ("average", "single"))
         check_integer("n_document_pairs", self.n_document_pairs, _HELD_OUT)
         check_integer("max_iter", self.max_iter)
         counts = check_documents(self, X, reset=True)
@@ -151,7 +151,11 @@ class UltrametricWasserstein(TreeTransformer):
         """Fit the heights of a tree over points, the words of the histograms."""
         from scipy.cluster.hierarchy import linkage
 
-        _check_memory(len(points))
+        refuse_beyond_memory(
+            8 * len(points) ** 2,
+            f"the clustering of {len(points)} words",
+            "Leave out rare words, such as by CountVectorizer(min_df=5).",
+        )
         tree = from_linkage(linkage(points, self.linkage)) if len(points) > 1 else star_tree(1)
         first, second, costs = paired_costs(
             histograms, points, self.n_document_pairs, random, caller=type(self).__name__
@@ -175,17 +179,6 @@ class UltrametricWasserstein(TreeTransformer):
         self.losses_ = np.array(losses)
         self.n_iter_ = int(self.losses_[:, 1].argmin())
         return ultrametric_tree(tree, best)
-
-
-def _check_memory(n_words: int) -> None:
-    """Refuse a clustering that does not fit the machine's memory."""
-    needed = 8 * n_words**2
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    if needed > memory:
-        raise ValueError(
-            f"Expected words whose clustering fits the memory of this machine, {memory / 1e9:.0f} GB; that of "
-            f"{n_words} words needs {needed / 1e9:.0f} GB. Leave out rare words, such as by CountVectorizer(min_df=5)."
-        )
 
 
 def lowered_heights(parents: NDArray[np.integer[Any]], heights: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -16,7 +16,7 @@ from treewass.compute.threads import run_in_blocks
 from treewass.documents.histograms import first_few
 from treewass.search.numpy_nearest import COMPILED_FROM, LEAST
 from treewass.search.numpy_ranking import length_factor, rank_documents, statistics_of
-from treewass.search.scratch import MOST_SORTED, Desk
+from treewass.search.scratch import BATCH, MOST_SORTED, Desk
 from treewass.search.segments import Segment
 from treewass.search.snapshot import Snapshot
 from treewass.search.word_lists import LARGEST_QUERY, Statistics, branch_shift
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Ranker", "check_query_counts", "ranked_rows"]
 
-_BATCH = 64  # queries that a thread takes at a time
 _LEAST_WORDS = 1024  # words of queries that a thread has room for, at least
 
 
@@ -78,7 +77,7 @@ class Ranker:
                     "Sort them, and leave out zeros."
                 )
 
-        run_in_blocks(work, n_queries, n_jobs, _BATCH)
+        run_in_blocks(work, n_queries, n_jobs, BATCH)
         return scores, ids
 
     def _compiled(

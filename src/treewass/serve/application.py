@@ -24,7 +24,7 @@ from pydantic import BaseModel
 import treewass
 from treewass.model.inference import count_documents, count_texts, describe_document
 from treewass.model.queries import example_queries
-from treewass.serve import schemas
+from treewass.serve import answers, requests
 from treewass.serve.applied_writes import KeyUsedError, NewDocument, UnknownDocumentError
 from treewass.serve.guards import Guard, RequestLog
 from treewass.serve.lanes import Lane, Lanes
@@ -73,7 +73,7 @@ _Key = Annotated[
 ]
 _Responses = dict[int | str, dict[str, Any]]
 _REFUSED: _Responses = {
-    status: {"model": schemas.Problem, "description": description}
+    status: {"model": answers.Problem, "description": description}
     for status, description in (
         (400, "No JSON."),
         (401, "No token, or a wrong one."),
@@ -87,9 +87,9 @@ _REFUSED: _Responses = {
         (503, "Too busy, or the disk is full or has failed."),
     )
 }
-_NO_DOCUMENT: _Responses = {404: {"model": schemas.Problem, "description": "There is no such document."}}
-_NO_BRANCH: _Responses = {404: {"model": schemas.Problem, "description": "There is no such branch."}}
-_KEY_USED: _Responses = {409: {"model": schemas.Problem, "description": "The key was used for another request."}}
+_NO_DOCUMENT: _Responses = {404: {"model": answers.Problem, "description": "There is no such document."}}
+_NO_BRANCH: _Responses = {404: {"model": answers.Problem, "description": "There is no such branch."}}
+_KEY_USED: _Responses = {409: {"model": answers.Problem, "description": "The key was used for another request."}}
 
 
 def create_app(live: LiveModel, settings: Settings | None = None) -> RequestLog:
@@ -151,9 +151,9 @@ def _add_endpoints(api: FastAPI, live: LiveModel, settings: Settings, measures: 
     api.include_router(counts)
 
     @api.get("/api/health", tags=["service"])
-    async def health() -> schemas.Health:
+    async def health() -> answers.Health:
         """Say that the service answers; needs no token."""
-        return schemas.Health(status="ok", version=treewass.__version__)
+        return answers.Health(status="ok", version=treewass.__version__)
 
 
 def _guarded(tokens: list[str | None] | None) -> type[APIRoute]:
@@ -200,27 +200,27 @@ def _demand_json(request: Request) -> None:
 
 
 def _add_searches(router: APIRouter, live: LiveModel, lanes: Lanes) -> None:
-    @router.post("/search", tags=["questions"], response_model=schemas.SearchResults)
-    async def search(request: schemas.SearchRequest) -> Response:
+    @router.post("/search", tags=["questions"], response_model=answers.SearchResults)
+    async def search(request: requests.SearchRequest) -> Response:
         """Find documents by typed words: those that hold them, of their topic first."""
         _demand_one(request.texts, request.highlight, "highlight")
 
-        def answer() -> schemas.SearchResults:
+        def answer() -> answers.SearchResults:
             held = live.current()
             where = _matching(held, request.where)
             found = search_texts(
                 held, request.texts, request.k, where=where, offset=request.offset, highlight=request.highlight
             )
-            return schemas.SearchResults(results=found)
+            return answers.SearchResults(results=found)
 
         return await _written(lanes.explanations if request.highlight else lanes.reads, answer)
 
-    @router.post("/similar", tags=["questions"], response_model=schemas.SearchResults, responses=_NO_DOCUMENT)
-    async def similar(request: schemas.SimilarRequest) -> Response:
+    @router.post("/similar", tags=["questions"], response_model=answers.SearchResults, responses=_NO_DOCUMENT)
+    async def similar(request: requests.SimilarRequest) -> Response:
         """Find the documents nearest to whole texts, or to one that the service holds, by the learned distance."""
         _demand_one(request.texts or [], request.highlight, "highlight")
 
-        def answer() -> schemas.SearchResults:
+        def answer() -> answers.SearchResults:
             held = live.current()
             where = _matching(held, request.where)
             if request.texts is not None:
@@ -232,27 +232,27 @@ def _add_searches(router: APIRouter, live: LiveModel, lanes: Lanes) -> None:
             found = similar_documents(
                 counted, request.k, where=where, offset=request.offset, highlight=request.highlight
             )
-            return schemas.SearchResults(results=found)
+            return answers.SearchResults(results=found)
 
         return await _written(lanes.explanations if request.highlight else lanes.reads, answer)
 
 
 def _add_questions(router: APIRouter, live: LiveModel, lanes: Lanes) -> None:
-    @router.post("/predict", tags=["questions"], response_model=schemas.Predictions)
-    async def predict(request: schemas.PredictRequest) -> Response:
+    @router.post("/predict", tags=["questions"], response_model=answers.Predictions)
+    async def predict(request: requests.PredictRequest) -> Response:
         """Predict the labels of texts."""
         _demand_one(request.texts, request.explain, "explain")
 
-        def answer() -> schemas.Predictions:
-            return schemas.Predictions(predictions=predict_texts(live.current(), request.texts, request.explain))
+        def answer() -> answers.Predictions:
+            return answers.Predictions(predictions=predict_texts(live.current(), request.texts, request.explain))
 
         return await _written(lanes.explanations if request.explain else lanes.reads, answer)
 
-    @router.post("/explain", tags=["questions"], responses=_NO_DOCUMENT, response_model=schemas.Comparison)
-    async def explain(request: schemas.ExplainRequest) -> Response:
+    @router.post("/explain", tags=["questions"], responses=_NO_DOCUMENT, response_model=answers.Comparison)
+    async def explain(request: requests.ExplainRequest) -> Response:
         """Explain the distance of two documents: what stays, what moves where, and what it costs."""
 
-        def answer() -> schemas.Comparison:
+        def answer() -> answers.Comparison:
             held = live.current()
             return compare(held, *(_text_or_id(held, document) for document in (request.first, request.second)))
 
@@ -274,29 +274,29 @@ async def _written(lane: Lane, answer: Callable[[], BaseModel]) -> Response:
 def _add_views(router: APIRouter, live: LiveModel, lanes: Lanes, settings: Settings) -> None:
     views, examples = Latest(TreeView), Latest(example_queries)
 
-    @router.get("/model", tags=["service"], response_model=schemas.ModelView)
+    @router.get("/model", tags=["service"], response_model=answers.ModelView)
     async def model() -> Response:
         """Describe the model that is served."""
 
-        def describe() -> schemas.ModelView:
+        def describe() -> answers.ModelView:
             held = live.current()
             return describe_model(held, settings, examples.of(held))
 
         return await _written(lanes.reads, describe)
 
-    @router.get("/documents/{number}", tags=["documents"], responses=_NO_DOCUMENT, response_model=schemas.DocumentView)
+    @router.get("/documents/{number}", tags=["documents"], responses=_NO_DOCUMENT, response_model=answers.DocumentView)
     async def get_document(number: _Id) -> Response:
         """Show a document."""
         return await _written(lanes.reads, lambda: _shown(live.current(), number))
 
-    @router.get("/tree", tags=["questions"], responses=_NO_BRANCH, response_model=schemas.BranchView)
+    @router.get("/tree", tags=["questions"], responses=_NO_BRANCH, response_model=answers.BranchView)
     async def tree(
         node: Annotated[int, Query(ge=0, lt=2**31)] = 0,
         component: Annotated[int, Query(ge=0, lt=2**31)] = 0,
     ) -> Response:
         """Show a branch of the tree: its classes, words, documents and the branches below it."""
 
-        def answer() -> schemas.BranchView:
+        def answer() -> answers.BranchView:
             held = live.current()
             trees = held.index.metric.trees
             if component >= len(trees) or node >= trees[component].n_nodes:
@@ -309,7 +309,7 @@ def _add_views(router: APIRouter, live: LiveModel, lanes: Lanes, settings: Setti
 def _add_review(router: APIRouter, live: LiveModel, lane: Lane) -> None:
     reviews = Latest(review_of)
 
-    @router.get("/review", tags=["questions"], response_model=schemas.Review)
+    @router.get("/review", tags=["questions"], response_model=answers.Review)
     async def review() -> Response:
         """List labels that look wrong, and near-duplicates whose labels differ, to go through them."""
         return await _written(lane, lambda: reviews.of(live.current()))
@@ -317,25 +317,25 @@ def _add_review(router: APIRouter, live: LiveModel, lane: Lane) -> None:
 
 def _add_writes(router: APIRouter, live: LiveModel, lane: Lane) -> None:
     @router.post("/documents", status_code=201, tags=["documents"], responses=_KEY_USED)
-    async def add_documents(request: schemas.NewDocuments, idempotency_key: _Key = None) -> schemas.Added:
+    async def add_documents(request: requests.NewDocuments, idempotency_key: _Key = None) -> answers.Added:
         """Add documents, to find and to vote; they are on the disk when this answers."""
         new = [NewDocument(d.text, d.label, d.title, d.key, d.columns) for d in request.documents]
 
-        def add() -> schemas.Added:
+        def add() -> answers.Added:
             ids, repeated = live.add(new, idempotency_key)
             known = are_known(count_texts(live.current(), [document.text for document in new]))
-            return schemas.Added(ids=ids, known=known, repeated=repeated)
+            return answers.Added(ids=ids, known=known, repeated=repeated)
 
         with _explaining_writes():
             return await lane.run(add)
 
     @router.patch("/documents/{number}", tags=["documents"], responses={**_NO_DOCUMENT, **_KEY_USED})
     async def relabel_document(
-        number: _Id, request: schemas.NewLabel, idempotency_key: _Key = None
-    ) -> schemas.DocumentView:
+        number: _Id, request: requests.NewLabel, idempotency_key: _Key = None
+    ) -> answers.DocumentView:
         """Give a document another label; the disk knows when this answers."""
 
-        def relabel() -> schemas.DocumentView:
+        def relabel() -> answers.DocumentView:
             live.relabel(number, request.label, idempotency_key)
             return _shown(live.current(), number)
 
@@ -343,11 +343,11 @@ def _add_writes(router: APIRouter, live: LiveModel, lane: Lane) -> None:
             return await lane.run(relabel)
 
     @router.delete("/documents/{number}", tags=["documents"], responses={**_NO_DOCUMENT, **_KEY_USED})
-    async def remove_document(number: _Id, idempotency_key: _Key = None) -> schemas.Removed:
+    async def remove_document(number: _Id, idempotency_key: _Key = None) -> answers.Removed:
         """Remove a document; the disk knows when this answers."""
         with _explaining_writes():
             repeated = await lane.run(lambda: live.remove([number], idempotency_key))
-        return schemas.Removed(id=number, repeated=repeated)
+        return answers.Removed(id=number, repeated=repeated)
 
 
 @contextmanager
@@ -383,15 +383,15 @@ def _named(held: Contents, id: int | None, key: str | None = None) -> int:
         raise HTTPException(404, str(error)) from error
 
 
-def _text_or_id(held: Contents, document: str | int | schemas.DocumentKey) -> str | int:
+def _text_or_id(held: Contents, document: str | int | requests.DocumentKey) -> str | int:
     """Return a text as it is, and the id of a document that is there."""
-    if isinstance(document, schemas.DocumentKey):
+    if isinstance(document, requests.DocumentKey):
         return _named(held, None, document.key)
     return document if isinstance(document, str) else _named(held, document)
 
 
-def _shown(held: Contents, number: int) -> schemas.DocumentView:
-    return schemas.DocumentView.model_validate(describe_document(held, _named(held, number)))
+def _shown(held: Contents, number: int) -> answers.DocumentView:
+    return answers.DocumentView.model_validate(describe_document(held, _named(held, number)))
 
 
 def _demand_one(texts: list[str], detailed: bool, name: str) -> None:

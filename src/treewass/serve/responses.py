@@ -33,7 +33,7 @@ from treewass.model.queries import (
 )
 from treewass.model.reasons import explain_label
 from treewass.search.held_documents import documents_of
-from treewass.serve import schemas
+from treewass.serve import answers
 from treewass.serve.service_settings import (
     MOST_BYTES,
     MOST_CHARACTERS,
@@ -97,7 +97,7 @@ def search_texts(
     where: NDArray[np.int64] | None = None,
     offset: int = 0,
     highlight: bool = False,
-) -> list[schemas.SearchResult]:
+) -> list[answers.SearchResult]:
     """Find documents for typed texts, all in one search, and say which words no document holds.
 
     With `highlight`, the words that count are marked in the first `MOST_HIGHLIGHTS` documents.
@@ -109,27 +109,27 @@ def search_texts(
         result.ranking = "words" if are_typed(counted, number) else "distance"
         if result.ranking == "words" and len(texts) == 1:  # to look for what is spelled like a word takes a while
             unknown = unknown_terms(held, text).items()
-            result.unknown = [schemas.UnknownWord(word=word, suggestion=other) for word, other in unknown]
+            result.unknown = [answers.UnknownWord(word=word, suggestion=other) for word, other in unknown]
     return results
 
 
 def similar_documents(
     counted: CountedTexts, k: int, *, where: NDArray[np.int64] | None, offset: int, highlight: bool
-) -> list[schemas.SearchResult]:
+) -> list[answers.SearchResult]:
     """Find the documents nearest to each text, all in one search; a text without a known word has none."""
     found = find_similar(counted, k + 1, where=where, offset=offset)
     return [_result(counted, number, hits, k, highlight) for number, hits in enumerate(found)]
 
 
-def _result(counted: CountedTexts, number: int, hits: Sequence[Hit], k: int, highlight: bool) -> schemas.SearchResult:
-    views = [schemas.HitView.model_validate(hit) for hit in hits[:k]]
+def _result(counted: CountedTexts, number: int, hits: Sequence[Hit], k: int, highlight: bool) -> answers.SearchResult:
+    views = [answers.HitView.model_validate(hit) for hit in hits[:k]]
     for hit, view in zip(hits[:MOST_HIGHLIGHTS] if highlight else (), views, strict=False):
         view.pieces = _typed_pieces(counted, hit) if hit.distance is None else _near_pieces(counted, number, hit, view)
     known = bool(counted.rows[number][0])
-    return schemas.SearchResult(ranking="distance", known=known, hits=views, more=len(hits) > k)
+    return answers.SearchResult(ranking="distance", known=known, hits=views, more=len(hits) > k)
 
 
-def _typed_pieces(counted: CountedTexts, hit: Hit) -> list[schemas.Piece]:
+def _typed_pieces(counted: CountedTexts, hit: Hit) -> list[answers.Piece]:
     """Mark the query's own words in the passage that holds most of them, and more weakly words of the same branch."""
     if not hit.text:
         return []
@@ -140,7 +140,7 @@ def _typed_pieces(counted: CountedTexts, hit: Hit) -> list[schemas.Piece]:
     return _pieces(counted.held, passage_of(counted.held, hit, _PASSAGE), weights)
 
 
-def _near_pieces(counted: CountedTexts, number: int, hit: Hit, view: schemas.HitView) -> list[schemas.Piece]:
+def _near_pieces(counted: CountedTexts, number: int, hit: Hit, view: answers.HitView) -> list[answers.Piece]:
     """Mark the words that bring a document near."""
     held, query = counted.held, counted.matrix([number])
     document = documents_of(held.index, [hit.id])
@@ -151,7 +151,7 @@ def _near_pieces(counted: CountedTexts, number: int, hit: Hit, view: schemas.Hit
     return _pieces(held, view.text, weights, _FAINTEST_NEAR)
 
 
-def predict_texts(held: Contents, texts: Sequence[str], explain: bool) -> list[schemas.Prediction]:
+def predict_texts(held: Contents, texts: Sequence[str], explain: bool) -> list[answers.Prediction]:
     """Classify texts, all in one search, or `explain` each: say which words and documents decided.
 
     A text without a known word gets the class shares of the training. A model without labels is an UnexplainedError.
@@ -169,42 +169,42 @@ def predict_texts(held: Contents, texts: Sequence[str], explain: bool) -> list[s
     predictions = []
     for text, is_known, probabilities in zip(texts, known, class_probabilities(counted), strict=True):
         order = np.argsort(-probabilities, kind="stable").tolist()
-        shares = [schemas.Share(label=held.classes[code], share=float(probabilities[code])) for code in order]
+        shares = [answers.Share(label=held.classes[code], share=float(probabilities[code])) for code in order]
         pieces = [] if is_known else _pieces(held, text, {})
         predictions.append(
-            schemas.Prediction(label=shares[0].label, known=is_known, probabilities=shares, pieces=pieces)
+            answers.Prediction(label=shares[0].label, known=is_known, probabilities=shares, pieces=pieces)
         )
     return predictions
 
 
-def _explained(counted: CountedTexts, number: int, text: str, known: bool) -> schemas.Prediction:
+def _explained(counted: CountedTexts, number: int, text: str, known: bool) -> answers.Prediction:
     """Classify a text and give the reasons."""
     reasons = explain_label(counted, number)
-    return schemas.Prediction(
+    return answers.Prediction(
         label=reasons.label,
         known=known,
-        probabilities=[schemas.Share(label=label, share=share) for label, share in reasons.probabilities],
+        probabilities=[answers.Share(label=label, share=share) for label, share in reasons.probabilities],
         rival=reasons.rival,
         log_odds=reasons.log_odds,
         addends=[
-            schemas.Addend(name=name, log_odds=support, made_of=what) for name, support, what in reasons.addends()
+            answers.Addend(name=name, log_odds=support, made_of=what) for name, support, what in reasons.addends()
         ],
-        words=[schemas.Word(word=word.word, weight=word.support) for word in reasons.words],
-        typical=[schemas.TypicalWordView.model_validate(word) for word in reasons.typical],
+        words=[answers.Word(word=word.word, weight=word.support) for word in reasons.words],
+        typical=[answers.TypicalWordView.model_validate(word) for word in reasons.typical],
         pieces=_pieces(counted.held, text, reasons.word_weights()),
-        neighbors=[schemas.HitView.model_validate(neighbor) for neighbor in reasons.neighbors],
+        neighbors=[answers.HitView.model_validate(neighbor) for neighbor in reasons.neighbors],
     )
 
 
 def _pieces(
     held: Contents, text: str | None, weights: Mapping[str, float], faintest: float = 0.02
-) -> list[schemas.Piece]:
+) -> list[answers.Piece]:
     """Cut a text at the words that weigh something; a document whose text is not kept has no pieces."""
     found = weighted_pieces(text, held.counter.spans(text), weights, faintest=faintest) if text else ()
-    return [schemas.Piece(text=piece.text, weight=round(piece.weight, 4)) for piece in found]
+    return [answers.Piece(text=piece.text, weight=round(piece.weight, 4)) for piece in found]
 
 
-def compare(held: Contents, first: str | int, second: str | int) -> schemas.Comparison:
+def compare(held: Contents, first: str | int, second: str | int) -> answers.Comparison:
     """Explain the distance of two documents, texts or ids that are there; one without a known word is a ValueError."""
     counts = []
     for place, document in (("first", first), ("second", second)):
@@ -222,7 +222,7 @@ def compare(held: Contents, first: str | int, second: str | int) -> schemas.Comp
     explanation = explain_pair(held.index.metric, counts[0], counts[1], held.words)
     texts = [d if isinstance(d, str) else describe_document(held, d).text for d in (first, second)]
     shown = [_pieces(held, text, own) for text, own in zip(texts, pair_weights(explanation), strict=True)]
-    return schemas.Comparison.model_validate(
+    return answers.Comparison.model_validate(
         {
             "distance": explanation.distance,
             "shared_mass": explanation.shared_mass,
@@ -236,10 +236,10 @@ def compare(held: Contents, first: str | int, second: str | int) -> schemas.Comp
     )
 
 
-def describe_model(held: Contents, settings: Settings, examples: list[str | None]) -> schemas.ModelView:
+def describe_model(held: Contents, settings: Settings, examples: list[str | None]) -> answers.ModelView:
     """Describe the model that is served, and what the service allows."""
     unlabelled, *counts = np.bincount(held.documents.codes + 1, minlength=len(held.classes) + 1).tolist()
-    return schemas.ModelView(
+    return answers.ModelView(
         name=held.about.get("name", held.kind),
         version=treewass.__version__,
         documents=len(held.index),
@@ -272,12 +272,12 @@ class TreeView:
         self.ids, labels = held.grouped
         self._found = BranchMasses(held.index.metric, documents_of(held.index, self.ids), labels, component)
 
-    def branch(self, node: int) -> schemas.BranchView:
+    def branch(self, node: int) -> answers.BranchView:
         """Show a node, which must be there."""
         tree, child_nodes = self._found.tree, self._found.tree.children(node)
         heaviest = child_nodes[np.argsort(-self._found.below_nodes[child_nodes].sum(axis=1), kind="stable")]
         below = tree.subtree_words(node)
-        return schemas.BranchView(
+        return answers.BranchView(
             node=node,
             component=self.component,
             n_components=self.held.index.metric.n_components,
@@ -292,9 +292,9 @@ class TreeView:
             documents=self._documents(below),
         )
 
-    def _child(self, node: int) -> schemas.Child:
+    def _child(self, node: int) -> answers.Child:
         below = self._found.tree.subtree_words(node)
-        return schemas.Child(
+        return answers.Child(
             node=node,
             mass=self._found.mass(node),
             n_words=len(below),
@@ -302,23 +302,23 @@ class TreeView:
             words=self._words(below)[:_FEW],
         )
 
-    def _classes(self, node: int) -> list[schemas.Share]:
+    def _classes(self, node: int) -> list[answers.Share]:
         if not self.held.classes:
             return []
-        return [schemas.Share(label=label, share=share) for label, share in self._found.shares(node)]
+        return [answers.Share(label=label, share=share) for label, share in self._found.shares(node)]
 
-    def _words(self, below: NDArray[np.intp]) -> list[schemas.Word]:
+    def _words(self, below: NDArray[np.intp]) -> list[answers.Word]:
         words = self.held.counter.words
-        return [schemas.Word(word=words[word], weight=mass) for word, mass in self._found.heaviest(below)]
+        return [answers.Word(word=words[word], weight=mass) for word, mass in self._found.heaviest(below)]
 
-    def _documents(self, below: NDArray[np.intp]) -> list[schemas.BranchDocument]:
+    def _documents(self, below: NDArray[np.intp]) -> list[answers.BranchDocument]:
         """Find the documents with most of their mass on some words."""
         on_words = np.zeros(self._found.tree.n_words)
         on_words[below] = 1.0
         masses = np.ldexp(self._found.masses @ on_words, -MASS_BITS)
         heaviest = ranked(self.ids.tolist(), masses)[:_MOST_DOCUMENTS]
         found = ((asdict(describe_document(self.held, number)), mass) for number, mass in heaviest)
-        return [schemas.BranchDocument(**fields, mass=mass) for fields, mass in found]
+        return [answers.BranchDocument(**fields, mass=mass) for fields, mass in found]
 
 
 class Latest(Generic[_Made]):

@@ -182,7 +182,12 @@ def _prepared_server(
     _warm_up(live)  # before workers start, so that one process compiles what all of them load
     if workers == 1:
         server = uvicorn.Server(uvicorn.Config(create_app(live, settings), **_server_settings()))
-        return lambda: [server.run([listener])], server.handle_exit  # type: ignore[func-returns-value]
+
+        def run_alone() -> list[int | None]:
+            server.run([listener])
+            return []
+
+        return run_alone, server.handle_exit
     several = Multiprocess(uvicorn.Config(make, factory=True, workers=workers, **_server_settings()), [listener])
 
     def run() -> list[int | None]:

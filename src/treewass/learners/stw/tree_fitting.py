@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treewass.compute.memory import refuse_beyond_memory
 from treewass.compute.progress import show_progress
 from treewass.documents.histograms import fingerprints
 from treewass.learners.stw.contrastive_batches import LabelledHistograms
@@ -100,13 +101,11 @@ def _refuse_too_much(n_words: int, plan: Plan) -> None:
     """Refuse scores that do not fit the machine's memory, which would end in a killed process."""
     arrays = 3 + (plan.validation_fraction > 0)  # scores, two running means, the best scores
     needed = arrays * 4 * n_words * plan.tree.n_nodes
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    if needed > memory:
-        raise ValueError(
-            f"Expected scores that fit the memory of this machine, {memory / 1e9:.0f} GB; those of {n_words} words for "
-            f"{plan.tree.n_nodes} nodes need {needed / 1e9:.0f} GB. Leave out rare words, such as by "
-            "CountVectorizer(min_df=2), or choose a smaller depth or arity."
-        )
+    refuse_beyond_memory(
+        needed,
+        f"the scores of {n_words} words for {plan.tree.n_nodes} nodes",
+        "Leave out rare words, such as by CountVectorizer(min_df=2), or choose a smaller depth or arity.",
+    )
 
 
 def hold_out(documents: LabelledHistograms, fraction: float, seed: int) -> NDArray[np.bool_]:

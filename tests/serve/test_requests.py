@@ -1,7 +1,7 @@
 import pytest
 from pydantic import ValidationError
 
-from treewass.serve.schemas import ExplainRequest, NewDocuments, SearchRequest
+from treewass.serve.requests import ExplainRequest, NewDocuments, SearchRequest
 
 UNKNOWN = {f"name {number}": 1 for number in range(1000)}
 
