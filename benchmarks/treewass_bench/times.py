@@ -106,9 +106,9 @@ _SLICES, _LEVELS = (4, 5), (3, 4)
 _SLICED = ("tsw-1", "tsw-5", "tsw-10")
 
 _TIMED = (
-    _Timed("wmd", "exact", varied=False, seconds=10.0),
-    _Timed("wmd-sinkhorn", "Sinkhorn", varied=False, seconds=10.0),
-    _Timed("swmd", "exact, learned", varied=False, seconds=10.0),
+    _Timed("wmd", "exact", seconds=10.0),
+    _Timed("wmd-sinkhorn", "Sinkhorn", seconds=10.0),
+    _Timed("swmd", "exact, learned", seconds=10.0),
     _Timed("flowtree", "flows"),
     _Timed("quadtree", "compiled merge"),
     _Timed("quadtree", "index"),
