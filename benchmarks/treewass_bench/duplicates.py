@@ -125,7 +125,7 @@ def duplicates_markdown(rows: Iterable[Row]) -> str:
     >>> print(duplicates_markdown([row]).splitlines()[3])
     | bag of words, L1, k = 19 fall-back | 44.0 → 40.0 |
     """
-    own = [row for row in rows if row.benchmark in ("duplicates", "ablation")]
+    own = [row for row in rows if row.benchmark in ("duplicates", "ablation") and not row.case.get("split")]
     found = {(str(row.case["set"]), str(row.case["method"])): row for row in own}
     sets = sets_of(own)
     left = [_left_out(next(row for row in own if row.case["set"] == name)) for name in sets]
