@@ -19,6 +19,7 @@ from treewass.cli import predict
 from treewass.cli.fit import _advice
 from treewass.documents import read_corpus
 from treewass.model.evaluation import Evaluation
+from treewass.serve import LiveModel, NewDocument
 
 runner = CliRunner()
 PROGRAM = Path(sysconfig.get_path("scripts"), "treewass.exe" if os.name == "nt" else "treewass")
@@ -556,6 +557,23 @@ def test_documents_are_added_removed_and_learned_on_the_command_line(model, tmp_
         invoke("add", folder, new, "--label", "label")
     assert "learned again from all 47" in invoke("update", folder, new)
     assert "bird" in DocumentModel.load(folder).classes_.tolist()
+
+
+def test_an_update_never_undoes_what_a_service_folds_meanwhile(model, tmp_path, monkeypatch):
+    folder, learn = tmp_path / "m", DocumentModel.update
+    DocumentModel.load(model).save(folder)
+    new = write(tmp_path / "new.csv", "text,label\na red bird sings,bird\na bird flies,bird\n")
+
+    def learn_beside_a_service(self, *given, **named):
+        with LiveModel(folder) as live:
+            live.add([NewDocument("a cat called Zebedee", "cat")])
+            live.fold()
+        return learn(self, *given, **named)
+
+    monkeypatch.setattr(DocumentModel, "update", learn_beside_a_service)
+    with pytest.raises(ValueError, match=r"has been replaced meanwhile, perhaps by a service .* Nothing was changed"):
+        invoke("update", folder, new)
+    assert DocumentModel.load(folder).search("zebedee")[0].text == "a cat called Zebedee"
 
 
 def test_documents_are_removed_as_files_list_them(model, tmp_path):

@@ -13,6 +13,7 @@ from tests.search.segment_kinds import assert_kind, use_kind
 from tests.search.test_index import random_metric
 from treewass import TreeIndex
 from treewass.documents.synthetic import make_documents
+from treewass.learners import bow_metric
 from treewass.search import index_folder
 from treewass.search.held_documents import documents_of
 from treewass.search.segments import ARRAYS, Segment
@@ -601,3 +602,21 @@ def test_truth_values_other_than_0_and_1_are_refused(folder):
     rewrite(path, folder, lambda made: made.update(held=np.full(arrays["held"].size, 7, np.uint8).view(bool)))
     with pytest.raises(ValueError, match="zeros and ones"):
         TreeIndex.load(folder)
+
+
+def test_a_document_added_while_the_files_are_checked_stays(tmp_path):
+    index = TreeIndex(bow_metric(3))
+    index.add([[1, 1, 0]])
+    index.save(tmp_path / "index")
+    loaded = TreeIndex.load(tmp_path / "index")
+    snapshot, check = vars(loaded)["_opened"]
+    checks = []
+
+    def check_slowly():
+        checks.append(check())
+        if len(checks) == 1:  # another thread is faster, and adds
+            loaded.add([[0, 1, 1]])
+
+    vars(loaded)["_opened"] = snapshot, check_slowly
+    assert len(loaded) == 2
+    assert loaded.ids.tolist() == [0, 1]

@@ -246,3 +246,12 @@ def test_the_whole_logarithm_is_near_the_real_one(number):
 @given(counts=st.lists(st.integers(1, 2**40), min_size=2, max_size=2).map(sorted))
 def test_a_word_of_fewer_documents_is_rarer(counts):
     assert rarity(counts[0], 2**40) >= rarity(counts[1], 2**40) > 0
+
+
+def test_room_for_words_depends_on_the_longest_query_and_not_on_the_batch():
+    X, _ = make_documents(5000, n_words=500, words_per_document=8, random_state=0)
+    metric = random_metric(n_words=500, seed=0)
+    index = TreeIndex(metric)
+    index.add(X)
+    index.rank(X, 3)
+    assert index._ranker._local.desk.n_words == ranking._LEAST_WORDS

@@ -4,6 +4,7 @@ import threading
 
 import pytest
 
+from treewass.storage import folders
 from treewass.storage.folders import alone, replacing, temporary
 
 HOLD = """
@@ -77,3 +78,13 @@ def test_one_process_and_one_thread_saves_at_a_time(tmp_path):
             thread.join()
     assert [entry.split()[1] for entry in order] == ["begins", "ends"] * 3
     assert not list(tmp_path.iterdir())
+
+
+def test_an_interrupted_wait_for_the_lock_is_an_interrupt(tmp_path, monkeypatch):
+    def interrupted(descriptor, taken):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(folders, "_lock", interrupted)
+    with pytest.raises(KeyboardInterrupt), folders.alone(tmp_path):
+        pass
+    assert not folders._HELD

@@ -14,6 +14,7 @@ from treewass.classify.metric_parameter import learn_metric
 from treewass.compute.arguments import check_choice
 from treewass.compute.progress import show_progress
 from treewass.documents.word_vectors import open_vectors
+from treewass.learners.profile.profile_learner import ProfileTreeWasserstein
 from treewass.search.index import TreeIndex
 from treewass.trees.embedding import unknown_rows
 from treewass.trees.metric import TreeMetric
@@ -237,7 +238,7 @@ class TreeWassersteinClassifier(NeighborClassifier):
 
     def _word_vectors(self) -> NDArray[Any] | None:
         """Return the vectors of the learner's words, zero for a word without one; None if profiles have none."""
-        if type(self.learner_).__name__ != "ProfileTreeWasserstein" or self.learner_.word_vectors is None:
+        if not isinstance(self.learner_, ProfileTreeWasserstein) or self.learner_.word_vectors is None:
             return None
         found, covered = open_vectors(self.learner_.word_vectors, caller=type(self).__name__)
         n_words = self._documents.shape[1]

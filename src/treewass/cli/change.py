@@ -173,10 +173,11 @@ def update_command(
     """Add documents and learn again from all: new words and labels come in. It takes as long as fit.
 
     Writes of a service come in first. Those that arrive while it learns are refused a place in the new model, and are
-    kept in a file beside it: let a busy service rest meanwhile. Services on a database take the new model when it is
-    published.
+    kept in a file beside it: let a busy service rest meanwhile. If the service folds its writes, nothing is changed.
+    Services on a database take the new model when it is published.
     """
     require("filelock", purpose="treewass update", extra="serve")
+    from treewass.model.model_folder import data_name, save_contents
     from treewass.serve.live_model import LiveModel
 
     corpus = read_data(
@@ -197,6 +198,7 @@ def update_command(
     folder = Path(model).expanduser()
     with LiveModel(folder, store) as live:
         live.fold()
+    before = data_name(folder)
     loaded = load_model(model)
     with empty_texts_said(corpus, "nothing is learned from them, and they are never neighbours."):
         ids = loaded.update(
@@ -206,7 +208,7 @@ def update_command(
             keys=corpus.keys,
             columns=corpus.columns,
         )
-    loaded.save(folder)
+    save_contents(folder, loaded.contents_, replaces=before)
     added = counted_noun(len(ids), "document")
     typer.echo(f"{added} added to {model}, which has learned again from all {len(loaded.index_)}.")
     if store is not None:

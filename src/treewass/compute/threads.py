@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakSet
 
-__all__ = ["ForkSafeLock", "ThreadTeam", "cached_property", "count_threads", "run_in_blocks"]
+__all__ = ["ForkSafeLock", "ThreadTeam", "cached_property", "count_cores", "count_threads", "run_in_blocks"]
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
@@ -89,11 +89,24 @@ def count_threads(n_jobs: int | None) -> int:
         raise ValueError(
             f"Expected n_jobs to be None, a positive number of threads, or -1 for all cores, got {n_jobs!r}."
         )
-    return n_jobs if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + n_jobs)
+    return n_jobs if n_jobs > 0 else max(1, count_cores() + 1 + n_jobs)
+
+
+def count_cores() -> int:
+    """Count the cores that this process may use, which a container or a scheduler may limit.
+
+    Examples
+    --------
+    >>> 1 <= count_cores() <= os.cpu_count()
+    True
+    """
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def run_in_blocks(work: Callable[[int, int], None], n_items: int, n_jobs: int | None, block: int = 64) -> None:
-    """Call ``work(start, stop)`` on consecutive blocks of items, several at a time.
+    """Call ``work(start, stop)`` on consecutive blocks of items, several at a time; an error ends the work.
 
     Parameters
     ----------
@@ -116,15 +129,7 @@ def run_in_blocks(work: Callable[[int, int], None], n_items: int, n_jobs: int | 
     >>> squares
     [0, 1, 4, 9, 16]
     """
-    starts = range(0, n_items, block)
-    threads = min(count_threads(n_jobs), len(starts))
-    if threads <= 1:
-        for start in starts:
-            work(start, min(start + block, n_items))
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        for result in [pool.submit(work, start, min(start + block, n_items)) for start in starts]:
-            result.result()
+    _TEAM.map(lambda start: work(start, min(start + block, n_items)), range(0, n_items, block), n_jobs)
 
 
 class ThreadTeam:
@@ -178,3 +183,6 @@ class ThreadTeam:
             if self._pool is None or self._pool[0] != process or self._pool[1] < count:
                 self._pool = process, count, ThreadPoolExecutor(count, thread_name_prefix="treewass")
             return self._pool[2]
+
+
+_TEAM = ThreadTeam()

@@ -57,7 +57,10 @@ def save_contents(folder: str | os.PathLike[str], held: Contents, *, replaces: s
     path = Path(folder)
     with new_data(path, _KIND) as data:
         if replaces is not None and replaces != data_name(path):
-            raise ValueError(f"Expected the model in {path} as it was loaded, but it has been replaced meanwhile.")
+            raise ValueError(
+                f"Expected the model in {path} as it was loaded, but it has been replaced meanwhile, perhaps by a "
+                "service that folded its writes. Nothing was changed: load it and make the change again."
+            )
         with temporary(path, "md") as card:
             card.write_text(model_card(held), encoding="utf-8")
             entries = _write_data(data, held)

@@ -103,8 +103,7 @@ class TreeIndex:
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
             snapshot, check = opened
             check()
-            self._snapshot = snapshot
-            return snapshot
+            return vars(self).setdefault("_snapshot", snapshot)  # another thread may have changed it meanwhile
 
     def __len__(self) -> int:
         return self._snapshot.n_held

@@ -88,7 +88,7 @@ class Ranker:
         scores: NDArray[np.float64],
         ids: NDArray[np.int64],
     ) -> int:
-        plan = self._plan(snapshot, statistics, queries[1].size)
+        plan = self._plan(snapshot, statistics, int(np.diff(queries[0]).max(initial=0)))
         row: int = _rank_queries()(
             plan.array, *queries, self._shift, statistics.frequencies, statistics.n_documents, scores, ids
         )

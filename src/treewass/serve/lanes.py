@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import TypeVar
 
 import anyio
 import anyio.to_thread
 from fastapi import HTTPException
+
+from treewass.compute.threads import count_cores
 
 __all__ = ["Lane", "Lanes"]
 
@@ -40,7 +41,7 @@ class Lanes:
     """The lanes of a service: answers of milliseconds, explanations of up to a second, reviews, and writes."""
 
     def __init__(self) -> None:
-        self.reads = Lane(min(8, 2 * (os.cpu_count() or 1)), 256)
+        self.reads = Lane(min(8, 2 * count_cores()), 256)
         self.explanations = Lane(1, 16)
         self.reviews = Lane(1, 2)  # of some seconds, each for all documents
         self.writes = Lane(1, 64)

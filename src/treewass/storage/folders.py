@@ -7,7 +7,7 @@ import re
 import stat
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 __all__ = [
@@ -86,12 +86,11 @@ def alone(folder: Path) -> Iterator[bool]:
     """Let one thread of one process write to a folder at a time; False where the file system cannot lock folders."""
     descriptor = os.open(folder, os.O_RDONLY)
     _HELD.add(descriptor)
+    locked = False
     try:
-        try:
+        with suppress(ImportError, OSError):  # on Windows, and on some network drives
             _lock(descriptor, True)
             locked = True
-        except (ImportError, OSError):  # on Windows, and on some network drives
-            locked = False
         with _naming(folder):
             yield locked
     finally:

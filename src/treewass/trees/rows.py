@@ -87,4 +87,8 @@ def canonical_rows(X: Any, n_words: int) -> Rows:
 
 def arrays_of(counts: csr_array) -> Rows:
     """Return the arrays of documents that `check_counts` has brought into canonical form."""
+    if counts.indptr[-1] >= 2**31:
+        raise ValueError(
+            f"Expected fewer than 2**31 entries at a time, got {counts.indptr[-1]}. Give the documents in parts."
+        )
     return counts.indptr.astype(_INT32), counts.indices.astype(_INT32), counts.data
