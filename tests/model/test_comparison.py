@@ -14,7 +14,7 @@ LABELS = ["cat", "cat", "dog", "dog"] * 6
 def test_methods_see_the_same_splits_and_vectors_where_they_need_them():
     words = sorted({word for text in TEXTS for word in text.split()})
     vectors = WordVectors(tuple(words), np.eye(len(words)))
-    found = compare_methods(TEXTS, LABELS, ["bow", "tsw-1", "linear-svm"], n_splits=2, vectors=vectors)
+    found = compare_methods(TEXTS, LABELS, ["bow", "tsw-1", "linear-svm"], n_splits=2, word_vectors=vectors)
     assert [one.name for one in found] == ["bow", "tsw-1", "linear-svm"]
     for one in found:
         assert len(one.errors) == 2

@@ -97,7 +97,7 @@ def compare_command(
             chosen,
             n_splits=splits,
             test_size=test_size,
-            vectors=source,
+            word_vectors=source,
             random_state=seed,
             report=lambda sentence: advance(1, sentence),
         )

@@ -174,7 +174,6 @@ class _Fit:
         edges = _edges(tree)
         self._paths = abs(edges[first] - edges[second]).tocsr()
         self._flows = abs(masses[first] - masses[second]).tocsr()
-        self._met = self._paths.sum(axis=0) > 0
 
     def distances(self, lengths: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the distances of the pairs along the tree, the largest of them one."""

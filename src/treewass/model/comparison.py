@@ -114,7 +114,7 @@ def compare_methods(
     *,
     n_splits: int = 5,
     test_size: float = 0.3,
-    vectors: Any = None,
+    word_vectors: Any = None,
     random_state: int = 0,
     report: Callable[[str], None] | None = None,
 ) -> list[Compared]:
@@ -133,7 +133,7 @@ def compare_methods(
         Random splits.
     test_size : float, default=0.3
         Share of the documents that each holds out, the same of every class where that is possible.
-    vectors : path-like, "minilm" or WordVectors, optional
+    word_vectors : path-like, "minilm" or WordVectors, optional
         Word vectors, for the methods that need them.
     random_state : int, default=0
         Seed of the first split; the others follow.
@@ -151,7 +151,7 @@ def compare_methods(
     >>> [(found.name, found.errors) for found in compare_methods(texts, labels, ["linear-svm"], n_splits=2)]
     [('linear-svm', (0.0, 0.0))]
     """
-    documents, chosen = check_texts(texts), known_methods(methods, vectors is not None)
+    documents, chosen = check_texts(texts), known_methods(methods, word_vectors is not None)
     values, n_splits = check_labels(labels, len(documents)), check_integer("n_splits", n_splits, 1)
     measured: dict[str, list[tuple[float, float, float, float]]] = {name: [] for name in chosen}
     ratio = 0.0
@@ -161,7 +161,7 @@ def compare_methods(
         ratio = test.size / train.size
         counter, sequences = make_counter(None).learned(own := [documents[row] for row in train], anew=True)
         X = counter.count(own, sequences), counter.count([documents[row] for row in test])
-        given = None if vectors is None else _aligned(vectors, counter.words)
+        given = None if word_vectors is None else _aligned(word_vectors, counter.words)
         for name in chosen:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", EmptyDocumentWarning)  # such texts count as errors, or not

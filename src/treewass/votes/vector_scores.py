@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from treewass.compute.threads import cached_property
 from treewass.votes.channels import CountedTerms, ScoreChannel, TermsOf, weigh
 from treewass.votes.linear_scores import every_class
 
