@@ -178,7 +178,7 @@ def _binary_tree(joined: NDArray[np.int64], lengths: NDArray[np.float64]) -> Tre
 
 
 def feature_hierarchy(
-    counts: csr_array, *, lengths: Lengths, n_scales: int, max_words: int = 6000, width: float = 2.0
+    counts: csr_array, *, lengths: Lengths, n_scales: int, max_words: int = 2000, width: float = 2.0
 ) -> TreeMetric:
     """Make the tree of the words that most documents hold, from their columns; the other words carry no mass.
 
