@@ -107,9 +107,9 @@ def hierarchy_tree(diffusion: Diffusion, n_scales: int, *, lengths: Lengths) -> 
     n_scales : int
         How many scales, from the coarsest.
     lengths : {"geodesics", "heights"}
-        With "geodesics", as published, a node lies at each scale halfway between the two that it joins, and an edge is
-        as long as the sum over the scales of the distances between its ends. With "heights" a node lies on the vertical
-        axis, at the Riemannian mean of the common ancestors' heights, and so do the words, all at one height.
+        With "geodesics", which is what the authors describe, a node lies at each scale halfway between the two that it
+        joins, and an edge is as long as its ends are apart, summed over the scales. With "heights" a node lies on the
+        vertical axis, at the Riemannian mean of the common ancestors' heights; all words lie at one height.
 
     Returns
     -------

@@ -30,7 +30,7 @@ UNLABELLED_METHODS = {
     "topics": "**treewass** without labels (`TopicTreeWasserstein`)",
     "tsw-svd": "TSW-10 on latent vectors (`TreeSlicedWasserstein()`)",
     "singular": "tree singular vectors (`SingularTreeWasserstein`)",
-    "hierarchy": "feature hierarchy, lengths as published",
+    "hierarchy": "feature hierarchy, lengths by geodesics",
     "hierarchy-heights": "feature hierarchy, lengths by heights",
     "tfidf": "TF-IDF, L1",
     "bow": "bag of words, L1",
@@ -120,7 +120,7 @@ def _metric(method: str, counts: Any) -> Any:
     if method == "tfidf":
         return tfidf_metric(counts)
     if method == "hierarchy":
-        return feature_hierarchy(counts, lengths="geodesics", n_scales=1)  # the best of 1 to 20 on two sets
+        return feature_hierarchy(counts, lengths="geodesics", n_scales=1)  # the best of those tried on two sets
     if method == "hierarchy-heights":
         return feature_hierarchy(counts, lengths="heights", n_scales=3)  # likewise
     learners = {"topics": TopicTreeWasserstein, "tsw-svd": TreeSlicedWasserstein, "singular": SingularTreeWasserstein}
