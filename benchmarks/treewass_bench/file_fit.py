@@ -38,13 +38,13 @@ def bench_file(n_rows: int = 100_000, words_per_row: int = 35, source: str | Non
     """
     own = str(Path(treewass.__file__).resolve().parents[1])
     with tempfile.TemporaryDirectory() as folder:
-        table, few = Path(folder, "rows.csv"), Path(folder, "few.csv")
+        table, tenth = Path(folder, "rows.csv"), Path(folder, "tenth.csv")
         write_table(table, n_rows, words_per_row)
-        write_table(few, 300, words_per_row)
+        write_table(tenth, max(n_rows // 10, 300), words_per_row)  # 300 rows need not all of the loops that many need
         for version, path in (("this", own), ("other", source)):
             if path is None:
                 continue
-            _fit(few, Path(folder, "few"), path)
+            _fit(tenth, Path(folder, "tenth"), path)
             seconds, megabytes = _fit(table, Path(folder, version), path)
             case: dict[str, Value] = {"version": version, "rows": n_rows, "words_per_row": words_per_row}
             measures: dict[str, Value] = {"cpu_seconds": round(seconds, 2), "peak_megabytes": round(megabytes, 1)}

@@ -1,3 +1,7 @@
+import platform
+import subprocess
+import sys
+
 import pytest
 
 from treewass.compute import memory
@@ -13,3 +17,40 @@ def test_what_does_not_fit_is_refused_with_figures(monkeypatch):
 def test_a_system_that_does_not_tell_refuses_nothing(monkeypatch):
     monkeypatch.delattr(memory.os, "sysconf")
     memory.refuse_beyond_memory(10**18, "a list", "Shorten it.")
+
+
+_LEFT_OVER = """
+import sys
+import numpy as np
+from treewass.compute.memory import give_back_arrays
+
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096
+
+if "give back" in sys.argv:
+    give_back_arrays()
+first = np.ones(3 << 20)
+del first  # from now on glibc puts arrays of up to 32 MB among smaller things
+before, kept, arrays = resident(), [], []
+for _ in range(20):
+    arrays.append(np.ones(1 << 20))
+    kept.append(np.ones(1 << 12))
+arrays.clear()
+print(resident() - before)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="a setting of glibc")
+def test_the_memory_of_arrays_is_given_back():
+    left = [
+        int(subprocess.run([sys.executable, "-c", _LEFT_OVER, *given], capture_output=True, check=True).stdout)
+        for given in ((), ("give back",))
+    ]
+    assert left[0] > 100 * 2**20  # of 160 MB
+    assert left[1] < 20 * 2**20
+
+
+def test_a_system_without_the_setting_goes_on(monkeypatch):
+    monkeypatch.setattr(memory.ctypes, "CDLL", lambda name: object())
+    memory.give_back_arrays()

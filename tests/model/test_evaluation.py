@@ -1,10 +1,13 @@
 import json
+import time
 from contextlib import contextmanager
 
 import numpy as np
 import pytest
+from numba.core import event
 
 from treewass import DocumentModel
+from treewass.documents import EmptyDocumentWarning
 from treewass.model import Evaluation, evaluate, fit_and_evaluate
 from treewass.model.evaluation import held_out_rows, usual_rivals
 
@@ -23,6 +26,33 @@ def test_figures_are_those_of_the_predictions(fitted):
     assert evaluation.n_train == len(TEXTS)
     assert set(evaluation.rivals) == {"TF-IDF neighbours", "linear SVM on TF-IDF"}
     assert Evaluation.from_dict(json.loads(json.dumps(evaluation.to_dict()))) == evaluation
+
+
+def test_texts_are_labelled_some_at_a_time_with_the_same_figures(fitted, monkeypatch):
+    texts, labels = ["my cat", "qqq", "a dog", "the car", "zzz"], ["cat", "dog", "cat", "car", "dog"]
+    rivals = usual_rivals(3, "distance")
+    with pytest.warns(EmptyDocumentWarning, match=r"rows 1, 4\b"):
+        whole = evaluate(fitted, texts, labels, rivals=rivals)
+    monkeypatch.setattr("treewass.model.evaluation._TEXTS_AT_ONCE", 2)
+    with pytest.warns(EmptyDocumentWarning, match=r"rows 1, 4\b"):
+        assert evaluate(fitted, texts, labels, rivals=rivals) == whole
+    assert not hasattr(rivals[0][1], "classes_")  # a copy was fitted, whose memory is free again
+
+
+def test_documents_without_a_label_are_not_for_rivals():
+    class Rival:
+        def fit(self, X, y):
+            seen.append((X.toarray().tolist(), y.tolist()))
+            return self
+
+        def predict(self, X):
+            return np.full(X.shape[0], "cat")
+
+    seen = []
+    model = DocumentModel(n_neighbors=1).fit(["a cat", "a dog"], ["cat", "dog"])
+    model.add(["a cat and a dog"], [None])
+    assert evaluate(model, ["cat", "dog"], ["cat", "dog"], rivals=[("all cats", Rival())]).rivals == {"all cats": 0.5}
+    assert seen == [([[1, 1, 0], [1, 0, 1]], ["cat", "dog"])]
 
 
 def test_labels_of_another_kind_are_refused(fitted):
@@ -66,6 +96,36 @@ def test_a_model_is_measured_on_documents_that_it_has_not_seen(tmp_path):
     assert Evaluation.from_dict(stored.evaluation) == evaluation
     assert stored.about["name"] == "pets"
     assert stored.about["protocol"] == "Afterwards the model was learned again, from all 15 documents."
+
+
+def test_the_time_that_the_second_fit_should_take_is_without_compiling(monkeypatch):
+    expected, fit, clock = [], DocumentModel.fit, Clock()
+
+    def slow(self, *arguments, **settings):
+        with event.trigger_event("numba:compile"):
+            clock.now += 100
+        clock.now += 12
+        return fit(self, *arguments, **settings)
+
+    monkeypatch.setattr(DocumentModel, "fit", slow)
+    monkeypatch.setattr(time, "perf_counter", clock)
+    monkeypatch.setattr(event, "timer", clock)
+
+    @contextmanager
+    def stage(_, seconds):
+        expected.append(seconds)
+        yield
+
+    _, seconds = fit_and_evaluate(DocumentModel(n_neighbors=3), TEXTS, LABELS, test_size=0.2, rivals=(), stage=stage)
+    assert expected == [None, None, 15]  # 12 s for 12 documents
+    assert seconds == 112
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self):
+        return self.now
 
 
 def test_documents_held_out_by_the_caller_are_never_learned_from():

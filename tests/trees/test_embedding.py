@@ -9,8 +9,9 @@ from tests.oracles import equation_one, linear_program
 from tests.search import integer_oracle
 from tests.strategies import documents, metrics
 from treewass import Tree, TreeMetric
+from treewass.documents.histograms import check_counts
 from treewass.trees import embedding, perfect_tree, star_tree
-from treewass.trees.embedding import MASS_BITS, embed, embed_units, mass_units
+from treewass.trees.embedding import MASS_BITS, embed, embed_units, mass_units, unknown_rows
 
 
 @st.composite
@@ -136,6 +137,15 @@ def test_a_word_of_mass_zero_is_unknown():
     metric = TreeMetric(star_tree(3), masses=[1, 1, 0])
     assert np.array_equal(embed(metric, [[1, 1, 0]]).toarray(), embed(metric, [[1, 1, 9]]).toarray())
     assert embed(metric, [[0, 0, 4]]).nnz == 0
+
+
+def test_documents_without_a_known_word_are_found_in_blocks(monkeypatch):
+    metric = TreeMetric(star_tree(3), masses=[1, 0, 1])
+    counts = check_counts([[0, 2, 0], [1, 2, 0], [0, 0, 0], [0, 0, 3], [0, 1, 0]])
+    for rows in (1, 2, 5):
+        monkeypatch.setattr(embedding, "_CHECKED", rows)
+        assert unknown_rows(metric, counts).tolist() == [0, 2, 4]
+    assert unknown_rows(metric, counts[:0]).tolist() == []
 
 
 def test_empty_documents_give_rows_of_zeros_anywhere():

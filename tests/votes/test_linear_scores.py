@@ -6,7 +6,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.svm import LinearSVC
 
 from treewass.documents import make_documents
-from treewass.votes.channels import select_rows
+from treewass.votes.channels import TermRows, select_rows
 from treewass.votes.linear_scores import LinearScores
 
 
@@ -47,6 +47,14 @@ def test_the_terms_of_the_most_documents_are_kept(corpus, monkeypatch):
     frequencies = np.diff(X.tocsc().indptr)
     assert channel.columns.size == 10
     assert frequencies[channel.columns].min() >= np.sort(frequencies)[-10]
+
+
+@pytest.mark.parametrize(("weights", "kept"), [([1.0, 1.0, 1.0], [1, 3, 4, 9]), ([1.0, 3.0, 1.0], [1, 3, 5, 9])])
+def test_of_equally_frequent_terms_the_first_are_kept(weights, kept, monkeypatch):
+    monkeypatch.setattr("treewass.votes.linear_scores.MOST_TERMS", 4)
+    X = TermRows.of([([1, 4, 7], [1, 1, 1]), ([3, 5, 9], [1, 1, 1]), ([3, 9], [1, 2])])
+    learner = LinearScores(partial(select_rows, X), np.array([0, 1, 1]), 2, np.array(weights))
+    assert learner.prepare(np.arange(3))(1.0).columns.tolist() == kept
 
 
 def test_a_weight_of_two_is_a_document_twice_and_one_of_zero_none(corpus):

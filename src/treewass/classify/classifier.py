@@ -9,13 +9,14 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from treewass.classify.channel_choice import calibrate
-from treewass.classify.held_out import hold_out
+from treewass.classify.held_out import HeldOut, hold_out
 from treewass.classify.metric_parameter import learn_metric
 from treewass.compute.arguments import check_choice
 from treewass.compute.progress import show_progress
 from treewass.documents.word_vectors import open_vectors
 from treewass.learners.profile.profile_learner import ProfileTreeWasserstein
 from treewass.search.index import TreeIndex
+from treewass.search.segments import compact_weights
 from treewass.trees.embedding import unknown_rows
 from treewass.trees.metric import TreeMetric
 from treewass.votes.calibration import PooledVote
@@ -166,18 +167,24 @@ class TreeWassersteinClassifier(NeighborClassifier):
                 self.metric_, self.learner_ = learn_metric(self.metric, *known, **settings)
             else:
                 self.metric_, self.learner_ = learned.metric_, learned
-            advance(1, "indexing documents")
-            self.index_ = TreeIndex(self.metric_, n_jobs=self.n_jobs)
-            self.index_.add(self._documents, self._rows)
-            advance(1, "calibrating the vote" if calibrates else "fitted")
+            advance(1, "calibrating the vote" if calibrates else "indexing documents")
             self.pooled_vote_: PooledVote | None = None
             self.channels_: dict[str, ScoreChannel] = {}
             self.penalties_: dict[str, float] = {}
+            held = self._hold_out() if calibrates else None
+            self._documents.data = compact_weights(self._documents.data)  # the learners alone need float64
+            terms = partial(select_rows, counts) if terms is None else terms
+            if held is not None and held.truth.size:
+                self._calibrate(held, terms)
             if calibrates:
-                self._calibrate(partial(select_rows, counts) if terms is None else terms)
-                advance(1, "fitted")
-            else:
+                advance(1, "indexing documents")
+            self.index_ = TreeIndex(self.metric_, n_jobs=self.n_jobs)  # now, since calibration needs memory of its own
+            self.index_.add(self._documents, self._rows)
+            if held is None or not held.truth.size:
                 self.temperature_ = self._choose_temperature()
+                if held is not None:
+                    self._calibrate(held, terms)
+            advance(1, "fitted")
         self.neighbor_vote_ = NeighborVote(
             self.vote, int(self.n_neighbors), self.class_prior_, self.temperature_, self.pooled_vote_
         )
@@ -199,17 +206,17 @@ class TreeWassersteinClassifier(NeighborClassifier):
         heard = first_of_weight(weights, self.n_neighbors)
         return vote_temperature(distances, self.metric_.resolution, heard, self._weights[self._rows[sample]])
 
-    def _calibrate(self, terms: TermsOf) -> None:
-        """Fit the vote to documents that the metric has not seen, and the channels that it listens to."""
+    def _hold_out(self) -> HeldOut:
+        """Find the neighbours of documents that the metric has not seen."""
         documents, metric = self._used_words()
         settings = {"random_state": self.random_state, "n_jobs": self.n_jobs}
 
         def learn(counts: csr_array, codes: NDArray[np.intp], weights: NDArray[np.float64]) -> TreeMetric:
             return learn_metric(metric, counts, self.classes_[codes], weights, **settings)[0]
 
-        places = np.flatnonzero(np.diff(documents.indptr))
+        places = self._with_words()
         rows = self._rows[places]
-        held = hold_out(
+        return hold_out(
             documents if places.size == documents.shape[0] else documents[places],
             self._labels[rows],
             learn,
@@ -218,15 +225,21 @@ class TreeWassersteinClassifier(NeighborClassifier):
             n_jobs=self.n_jobs,
             verbose=self._verbose,
         )
-        self.temperature_ = (
-            vote_temperature(held.distances, self.metric_.resolution, held.neighbor_weights, held.weights)
-            if held.truth.size
-            else self._choose_temperature()
-        )
-        learners = self._channel_learners(terms, places)
+
+    def _calibrate(self, held: HeldOut, terms: TermsOf) -> None:
+        """Fit the vote to documents that were held out, and the channels that it listens to."""
+        if held.truth.size:
+            self.temperature_ = vote_temperature(
+                held.distances, self.metric_.resolution, held.neighbor_weights, held.weights
+            )
+        learners = self._channel_learners(terms, self._with_words())
         self.pooled_vote_, self.channels_, self.penalties_ = calibrate(
             self.class_prior_, self.temperature_, held, learners
         )
+
+    def _with_words(self) -> NDArray[np.intp]:
+        """Return the places of the documents that hold a word."""
+        return np.flatnonzero(np.diff(self._documents.indptr))
 
     def _used_words(self) -> tuple[csr_array, Any]:
         """Return documents and metric; with word vectors, without the words of no document, which change nothing."""

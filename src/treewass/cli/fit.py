@@ -27,6 +27,7 @@ from treewass.cli.data import (
 )
 from treewass.cli.partitions import InParts, Scheduler, Workers, fit_in_parts, wants_parts
 from treewass.cli.shared import AsJson, print_json, terminal
+from treewass.compute.memory import give_back_arrays
 from treewass.compute.progress import waiting
 
 if TYPE_CHECKING:
@@ -101,6 +102,7 @@ def fit_command(
 
     if no_labels and label != "label":
         raise typer.BadParameter(f"expected either --label {label} or --no-labels, got both.", param_hint="--no-labels")
+    give_back_arrays()
     target = Path(output).expanduser()
     check_target(target)  # before an hour of learning, not after
     if holds_model(target):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-__all__ = ["Advance", "in_blocks", "show_progress", "waiting"]
+__all__ = ["Advance", "compile_seconds", "in_blocks", "show_progress", "waiting"]
 
 _COMPILING = "compiling loops, once per machine"
 
@@ -76,6 +76,24 @@ def in_blocks(total: int, size: int, description: str) -> Iterator[slice]:
 def waiting(description: str, seconds: float | None = None) -> AbstractContextManager[Advance]:
     """Say what is being waited for, if there is a terminal, and for how long, if `seconds` says how long it takes."""
     return show_progress(description, None, sys.stderr.isatty(), seconds=seconds)
+
+
+@contextmanager
+def compile_seconds() -> Iterator[list[float]]:
+    """Measure for how long loops are compiled: afterwards the list holds the seconds, if there was anything to compile.
+
+    Examples
+    --------
+    >>> with compile_seconds() as seconds:
+    ...     pass
+    >>> seconds
+    []
+    """
+    from numba.core import event
+
+    seconds: list[float] = []
+    with event.install_timer("numba:compile", seconds.append):
+        yield seconds
 
 
 class _Display:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treewass.compute.progress import compile_seconds
 from treewass.documents.histograms import warn_about_empty_rows
 from treewass.model.inference import UNKNOWN_TEXTS, class_probabilities, count_texts
 from treewass.model.kept_columns import Value
@@ -17,10 +18,14 @@ from treewass.model.labelled_texts import check_documents, check_labels, check_t
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
+    from scipy.sparse import csr_array
 
+    from treewass.model.contents import Contents
     from treewass.model.document_model import DocumentModel
 
 __all__ = ["Evaluation", "evaluate", "fit_and_evaluate", "held_out_rows", "usual_rivals"]
+
+_TEXTS_AT_ONCE = 1 << 12  # counted and labelled together
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,27 +154,49 @@ def evaluate(
     >>> evaluate(model, ["cats", "dogs purr", "dogs"], ["cat", "cat", "dog"]).confusion
     ((2, 0), (0, 1))
     """
-    from treewass.search.held_documents import documents_of
-
     held_texts = check_texts(texts)
     contents = model._fitted()
     truth = labels_like(check_labels(labels, len(held_texts)), contents.classes)
+    predicted, counts = _predicted(contents, held_texts, with_counts=bool(rivals))
     classes = np.unique(np.concatenate([model.classes_, truth]))
-    counted = count_texts(contents, held_texts)
-    warn_about_empty_rows(counted.unknown, UNKNOWN_TEXTS)
-    predicted = model.classes_[class_probabilities(counted).argmax(axis=1)]
     confusion = np.zeros((classes.size, classes.size), dtype=int)
     np.add.at(confusion, (np.searchsorted(classes, truth), np.searchsorted(classes, predicted)), 1)
     errors = {}
     if rivals:
-        ids = contents.documents.labelled
-        documents = documents_of(contents.index, ids)
-        known = model.classes_[contents.documents.codes_of(ids)]
-        counts = counted.matrix(range(len(held_texts)))
-        del counted
+        from scipy.sparse import vstack
+        from sklearn.base import clone
+
+        documents, known = _labelled_documents(contents)
+        queries = vstack(counts, format="csr")
+        del counts
         for name, estimator in rivals:
-            errors[name] = float((estimator.fit(documents, known).predict(counts) != truth).mean())
+            fitted = clone(estimator, safe=False).fit(documents, known)  # the copy goes, with the memory that it takes
+            errors[name] = float((fitted.predict(queries) != truth).mean())
+            del fitted
     return Evaluation(tuple(classes.tolist()), tuple(map(tuple, confusion.tolist())), len(contents.index), errors)
+
+
+def _predicted(contents: Contents, texts: list[str], *, with_counts: bool) -> tuple[NDArray[Any], list[csr_array]]:
+    """Predict the label of each text, some texts at a time; return the labels, and the texts' counts if wanted."""
+    labels, counts, unknown = [], [], []
+    for start in range(0, max(len(texts), 1), _TEXTS_AT_ONCE):
+        block = texts[start : start + _TEXTS_AT_ONCE]
+        counted = count_texts(contents, block)
+        unknown.append(start + counted.unknown)
+        labels.append(np.array(contents.classes)[class_probabilities(counted).argmax(axis=1)])
+        if with_counts:
+            counts.append(counted.matrix(range(len(block))))
+    warn_about_empty_rows(np.concatenate(unknown), UNKNOWN_TEXTS)
+    return np.concatenate(labels), counts
+
+
+def _labelled_documents(contents: Contents) -> tuple[csr_array, NDArray[Any]]:
+    """Return the counts and the labels of a model's documents, those without a label aside."""
+    from treewass.search.held_documents import documents_of
+
+    ids = contents.documents.labelled
+    documents = documents_of(contents.index, None if ids.size == len(contents.index) else ids)
+    return documents, np.array(contents.classes)[contents.documents.codes_of(ids)]
 
 
 def _nothing_said(doing: str, expected: float | None) -> AbstractContextManager[object]:  # noqa: ARG001
@@ -243,9 +270,9 @@ def fit_and_evaluate(
     else:
         held_out = held_out_rows(values, test_size, random_state) if test_size else rows[:0]
 
-    def fit(chosen: NDArray[np.intp], doing: str, expected: float | None = None) -> float:
+    def fit(chosen: NDArray[np.intp], doing: str, expected: float | None = None) -> tuple[float, float]:
         start = time.perf_counter()
-        with stage(doing, expected):
+        with stage(doing, expected), compile_seconds() as compiling:
             model.fit(
                 [texts[row] for row in chosen],
                 values[chosen],
@@ -253,20 +280,20 @@ def fit_and_evaluate(
                 keys=None if new.keys is None else [new.keys[row] for row in chosen],
                 columns={name: [column[row] for row in chosen] for name, column in new.columns.items()},
             )
-        return time.perf_counter() - start
+        return time.perf_counter() - start, sum(compiling)
 
     evaluation, notes = None, dict(about or {})
     learned, twice = np.setdiff1d(rows, held_out), bool(held_out.size) and refit
     without = f", without {held_out.size} held out" if held_out.size else ""
-    seconds = fit(learned, f"learning from {learned.size} documents{without}{' (1 of 2)' if twice else ''}")
+    seconds, compiling = fit(learned, f"learning from {learned.size} documents{without}{' (1 of 2)' if twice else ''}")
     if held_out.size:
         compared = usual_rivals(model.n_neighbors, model.vote) if rivals is None else rivals
         with stage(f"measuring on the {held_out.size} documents held out, with other methods", None):
             evaluation = evaluate(model, [texts[row] for row in held_out], values[held_out], rivals=compared)
         if refit:
             del compared, model.contents_  # before the memory is needed for the next one
-            expected = seconds * rows.size / learned.size
-            seconds = fit(rows, f"learning from all {rows.size} documents (2 of 2)", expected)
+            expected = (seconds - compiling) * rows.size / learned.size
+            seconds, _ = fit(rows, f"learning from all {rows.size} documents (2 of 2)", expected)
             notes.setdefault("protocol", f"Afterwards the model was learned again, from all {rows.size} documents.")
         notes.setdefault("protocol", "The model was never learned from the documents held out.")
     held = model.contents_

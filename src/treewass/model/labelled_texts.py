@@ -110,8 +110,9 @@ def _some_labels(labels: ArrayLike | Sequence[Any] | None, count: int) -> list[A
     labelled = [row for row, value in enumerate(values) if value is not None]
     checked = check_labels([values[row] for row in labelled], len(labelled)).tolist()
     found: list[Any] = [None] * count
+    shared: dict[Any, Any] = {}  # one object for each label, not for each document
     for row, label in zip(labelled, checked, strict=True):
-        found[row] = label
+        found[row] = shared.setdefault(label, label)
     return found
 
 

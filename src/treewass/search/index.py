@@ -158,7 +158,7 @@ class TreeIndex:
             before = self._snapshot
             added = new_ids(ids, counts.shape[0], held=lambda: before.ids, next_id=before.next_id)
             self._snapshot = before.with_documents(self.metric, counts, added)
-        known = counts[:, : self._n_words]
+        known = counts if counts.shape[1] == self._n_words else counts[:, : self._n_words]
         warn_about_empty_rows(unknown_rows(self.metric, known), "they are held, but are never returned as neighbours.")
         return added
 

@@ -32,6 +32,7 @@ __all__ = [
     "SEGMENT",
     "Segment",
     "build_segment",
+    "compact_weights",
     "merge_documents",
     "turned_documents",
 ]
@@ -280,7 +281,7 @@ def build_segment(metric: TreeMetric, counts: csr_array, ids: NDArray[np.int64] 
         held=np.ones(n_documents, dtype=bool),
         document_bounds=bounds,
         words=words,
-        weights=_compact(counts.data),
+        weights=compact_weights(counts.data),
         n_words=metric.n_words,
         beyond_places=beyond.row.astype(np.int32),
         beyond_words=(beyond.col + metric.n_words).astype(np.int32),
@@ -305,7 +306,7 @@ def turned_documents(
     return build_columns(embedded, bounds.size - 1, metric.n_features, **form)
 
 
-def _compact(weights: NDArray[np.float64]) -> NDArray[Any]:
+def compact_weights(weights: NDArray[np.float64]) -> NDArray[Any]:
     """Hold weights in the first kind in which every one of them is the same number."""
     for kind in WEIGHT_KINDS[:-1]:
         with np.errstate(over="ignore", invalid="ignore"):

@@ -37,6 +37,7 @@ __all__ = [
 
 _OVERFLOW = -2  # as the compiled loops report it
 _BLOCK = 1024  # rows embedded at a time
+_CHECKED = 1 << 13  # rows looked at together for known words
 
 
 class RefusedQuery(ValueError):
@@ -286,9 +287,15 @@ def unknown_rows(metric: TreeMetric, counts: csr_array) -> NDArray[np.intp]:
     >>> unknown_rows(TreeMetric(star_tree(2), masses=[1, 0]), check_counts([[1, 0], [0, 1], [0, 0]]))
     array([1, 2])
     """
-    weights = counts.data * reduce(np.minimum, (masses[counts.indices] for masses in metric.scaled_masses))
-    entries_before = np.concatenate([[0], np.cumsum(weights > 0)])
-    return np.flatnonzero(np.diff(entries_before[counts.indptr]) == 0)
+    found = [np.zeros(0, dtype=np.intp)]
+    for start in range(0, counts.shape[0], _CHECKED):
+        bounds = counts.indptr[start : start + _CHECKED + 1]
+        own = slice(bounds[0], bounds[-1])
+        words = counts.indices[own]
+        weights = counts.data[own] * reduce(np.minimum, (masses[words] for masses in metric.scaled_masses))
+        entries_before = np.concatenate([[0], np.cumsum(weights > 0)])
+        found.append(start + np.flatnonzero(np.diff(entries_before[bounds - bounds[0]]) == 0))
+    return np.concatenate(found)
 
 
 def refuse_unknown(metric: TreeMetric, counts: csr_array, name: str) -> None:

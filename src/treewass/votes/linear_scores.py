@@ -83,15 +83,15 @@ class LinearScores:
 
         codes, weights = self.codes[rows], self.weights[rows]
         columns, factors = self._terms(rows)
-        sizes, places, values = [], [], []
+        sizes, places, values = [np.zeros(1, np.intp)], array("i"), array("d")  # arrays grow where they are: no copy
         for block in self._blocks(rows):
             documents, own_places, own_values = weigh(block, columns, factors, "tfidf")
             sizes.append(np.bincount(documents, minlength=block.indptr.size - 1))
-            places.append(own_places.astype(np.int32))
-            values.append(own_values)
-        bounds = np.append(0, np.cumsum(np.concatenate(sizes))).astype(np.int32)
-        features = csr_array((np.concatenate(values), np.concatenate(places), bounds), shape=(rows.size, columns.size))
-        del places, values
+            places.frombytes(own_places.astype(np.int32).tobytes())
+            values.frombytes(own_values.tobytes())
+        bounds = np.cumsum(np.concatenate(sizes)).astype(np.int32)
+        entries = np.frombuffer(values, dtype=np.float64), np.frombuffer(places, dtype=np.int32), bounds
+        features = csr_array(entries, shape=(rows.size, columns.size))
 
         def learn(penalty: float) -> ScoreChannel:
             machine = LinearSVC(C=penalty, dual=True, tol=_TOLERANCE, max_iter=_MOST_ITERATIONS, random_state=0)
@@ -108,23 +108,35 @@ class LinearScores:
     def _terms(self, rows: NDArray[np.intp]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Choose the terms of the most documents, and compute their inverse document frequencies."""
         weights = self.weights[rows]
-        gathered = array("q")  # grows where it is: no second copy
+        gathered = array("q")
         for block in self._blocks(rows):
             gathered.frombytes(block.indices.astype(np.int64).tobytes())
         every = np.frombuffer(gathered, dtype=np.int64)
         if (weights == 1).all():  # as it is nearly always: without arrays of places and weights
             every.sort()
-            first = np.append(0, 1 + np.flatnonzero(every[1:] != every[:-1]))[: every.size]
-            columns, frequencies = every[first], np.diff(first, append=every.size).astype(np.float64)
+            first = np.flatnonzero(np.append(True, every[1:] != every[:-1])[: every.size])
+            frequencies = np.diff(first, append=every.size)
+            kept = _most_frequent(frequencies)
+            columns, frequencies = every[first[kept]], frequencies[kept]
         else:
             sizes = np.concatenate([np.diff(block.indptr) for block in self._blocks(rows)])
             columns, places = np.unique(every, return_inverse=True)
-            frequencies = np.bincount(places, np.repeat(weights, sizes), columns.size).astype(np.float64)
-        if columns.size > MOST_TERMS:
-            kept = np.sort(np.argsort(-frequencies, kind="stable")[:MOST_TERMS])
+            frequencies = np.bincount(places, np.repeat(weights, sizes), columns.size)
+            kept = _most_frequent(frequencies)
             columns, frequencies = columns[kept], frequencies[kept]
         factors = 1 + np.log((1 + weights.sum()) / (1 + frequencies))  # as scikit-learn does
         return columns, factors.astype(np.float32)
+
+
+def _most_frequent(frequencies: NDArray[Any]) -> NDArray[np.intp]:
+    """Find the places, ascending, of the largest frequencies, `MOST_TERMS` at most; of equal ones, the first."""
+    n_others = frequencies.size - MOST_TERMS
+    if n_others <= 0:
+        return np.arange(frequencies.size)
+    least = np.partition(frequencies, n_others)[n_others]
+    kept = frequencies > least
+    kept[np.flatnonzero(frequencies == least)[: MOST_TERMS - np.count_nonzero(kept)]] = True
+    return np.flatnonzero(kept)
 
 
 def every_class(machine: Any, n_classes: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
