@@ -121,7 +121,7 @@ def test_noted_documents_are_counted_as_their_texts_are(tmp_path, monkeypatch, b
     monkeypatch.setattr("treewass.model.partition_notes._BLOCK", block)
     texts, labels = [*corpus(20)[0], "", "Naïve e e", "東京都 x"], [*corpus(20)[1], "x", "z", "y"]
     documents = [
-        Document("row", text, label, key=f"doc {row}")
+        Document("row", text, label, title="A title" if row == 5 else None, key=f"doc {row}")
         for row, (text, label) in enumerate(zip(texts, labels, strict=True))
     ]
     counting = ClassCounting(WordCounter().tokens)
@@ -132,6 +132,7 @@ def test_noted_documents_are_counted_as_their_texts_are(tmp_path, monkeypatch, b
     assert np.array_equal(counted.toarray(), counter.count(texts[2:]).toarray())
     assert list(notes.texts) == texts
     assert list(notes.keys) == [f"doc {row}" for row in range(23)]
+    assert list(notes.titles) == [""] * 5 + ["A title"] + [""] * 17
     assert [notes.classes[code] for code in notes.codes] == labels
     assert notes.hashes.tolist() == [document_hash(*one) for one in zip(texts, labels, strict=True)]
     remove_notes(tmp_path, [3])

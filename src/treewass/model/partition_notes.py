@@ -51,7 +51,7 @@ class PartitionNotes:
     hashes : ndarray of uint64, shape (n_documents,)
         The hash of each document.
     texts : Texts
-    keys : Texts
+    keys, titles : Texts
         Empty ones where there are none.
     """
 
@@ -62,6 +62,7 @@ class PartitionNotes:
     hashes: NDArray[np.uint64]
     texts: Texts
     keys: Texts
+    titles: Texts
 
     @classmethod
     def load(cls, folder: Path, number: int) -> PartitionNotes:
@@ -76,6 +77,7 @@ class PartitionNotes:
             held["hashes"],
             Texts(file_bytes(texts, mmap=True), held["text_bounds"]),
             Texts(held["keys"], held["key_bounds"]),
+            Texts(held["titles"], held["title_bounds"]),
         )
 
     def __len__(self) -> int:
@@ -118,6 +120,7 @@ def note_documents(
             rows.hashes.extend(sampling.add(document.text, document.label) for document in block)
             rows.codes.extend(rows.classes.setdefault(label, len(rows.classes)) for label in labels)
             rows.keys.extend(document.key or "" for document in block)
+            rows.titles.extend(document.title or "" for document in block)
     with replacing(rows_path) as path:
         write_tensors(path, rows.arrays(counting.words))
     return len(rows.codes)
@@ -131,11 +134,12 @@ class _Rows:
         self.text_lengths = [np.zeros(1, np.int64)]
         self.hashes, self.codes = array("Q"), array("i")
         self.classes: dict[str | None, int] = {}
-        self.keys: list[str] = []
+        self.keys, self.titles = list[str](), list[str]()
 
     def arrays(self, words: Iterable[str]) -> dict[str, NDArray[np.generic]]:
         """Name the arrays to write, with the names of all words."""
-        names, classes, keys = Texts.of(words), Texts.of(map(str, self.classes)), Texts.of(self.keys)
+        names, classes = Texts.of(words), Texts.of(map(str, self.classes))
+        keys, titles = Texts.of(self.keys), Texts.of(self.titles)
         return {
             "names": names.content,
             "name_bounds": names.bounds,
@@ -143,6 +147,8 @@ class _Rows:
             "class_bounds": classes.bounds,
             "keys": keys.content,
             "key_bounds": keys.bounds,
+            "titles": titles.content,
+            "title_bounds": titles.bounds,
             "word_bounds": np.cumsum(np.concatenate(self.word_lengths)),
             "text_bounds": np.cumsum(np.concatenate(self.text_lengths)),
             "codes": np.array(self.codes, dtype=np.int32),

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
+    from treewass.documents.row_checks import Request
     from treewass.model.document_model import DocumentModel
 
 __all__ = ["Engine", "PartitionSettings", "fit_partitions", "index_partitions", "load_once", "one_after_another"]
@@ -150,9 +151,8 @@ def fit_partitions(
     save_contents(folder / _LEARNED, learned)
     tasks = _index_tasks(numbers, sizes, settings.shard_size)
     shards = _index(_index_notes, tasks, folder, engine, folder / _LEARNED, settings.shard_size)
-    keyed = partitions[0].request.key is not None
     notes = [PartitionNotes.load(folder, number) for number in numbers]
-    documents = _documents(notes, folder, learned.classes, keep_texts=model.keep_texts, keyed=keyed)
+    documents = _documents(notes, folder, learned.classes, model.keep_texts, partitions[0].request)
     remove_notes(folder, numbers)
     return learned.changed(index=_sharded(shards, folder, model.n_jobs), documents=documents)
 
@@ -398,13 +398,14 @@ def _write_shard(held: Contents, counts: csr_array, first_id: int, folder: Path)
 
 
 def _documents(
-    notes: Sequence[PartitionNotes], folder: Path, classes: tuple[Any, ...], *, keep_texts: bool, keyed: bool
+    notes: Sequence[PartitionNotes], folder: Path, classes: tuple[Any, ...], keep_texts: bool, request: Request
 ) -> Documents:
     """Put together what a model keeps of the documents; the texts become one file, which is mapped."""
     codes = [class_numbers(list(one.classes), classes)[one.codes] for one in notes]
     texts = _joined_texts([one.texts for one in notes], folder / "texts") if keep_texts else None
-    keys = Texts.of(key for one in notes for key in one.keys) if keyed else None
-    documents = Documents(np.arange(sum(map(len, notes))), np.concatenate(codes), texts, None, keys)
+    titles = Texts.of(title for one in notes for title in one.titles) if request.title is not None else None
+    keys = Texts.of(key for one in notes for key in one.keys) if request.key is not None else None
+    documents = Documents(np.arange(sum(map(len, notes))), np.concatenate(codes), texts, titles, keys)
     n_keys = 0 if keys is None else int((np.diff(keys.bounds) > 0).sum())
     if keys is not None and len(documents.key_ids) != n_keys:
         again = [key for key, times in Counter(keys).items() if key and times > 1]
