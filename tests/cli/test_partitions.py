@@ -54,6 +54,32 @@ def test_options_that_do_not_go_together_are_refused(files, tmp_path):
 
 
 @pytest.mark.parametrize("how", ["--in-parts", "--in-memory"])
+def test_titles_and_keys_are_kept_in_parts_as_in_memory(tmp_path, how):
+    for number in range(2):
+        rows = [f"cats purr,cat,Cat {row},a{number}{row}\ndogs bark,dog,,b{number}{row}\n" for row in range(6)]
+        (tmp_path / f"{number}.csv").write_text("text,label,heading,name\n" + "".join(rows), encoding="utf-8")
+    given = ["--title", "heading", "--id", "name", "--neighbors", 3, how]
+    invoke("fit", tmp_path / "*.csv", "-o", tmp_path / "model", *given)
+    model = DocumentModel.load(tmp_path / "model")
+    hits = {hit.key: hit.title for hit in model.similar("cats purr dogs bark", k=24)}
+    assert hits == {
+        f"{letter}{n}{row}": f"Cat {row}" if letter == "a" else None
+        for letter in "ab"
+        for n in range(2)
+        for row in range(6)
+    }
+
+
+@pytest.mark.parametrize("how", ["--in-parts", "--in-memory"])
+def test_titles_of_files_without_columns_are_refused(tmp_path, how):
+    (tmp_path / "data.txt").write_text("cat\tcats purr\ndog\tdogs bark\n", encoding="utf-8")
+    given = ["fit", str(tmp_path / "data.txt"), "--format", "lines", "-o", str(tmp_path / "model"), "--title", "t", how]
+    result = CliRunner().invoke(cli.app, given)
+    assert isinstance(result.exception, ValueError)
+    assert "expected a table or JSON lines to read further columns from, but this is 'lines'" in str(result.exception)
+
+
+@pytest.mark.parametrize("how", ["--in-parts", "--in-memory"])
 def test_a_tab_and_what_was_found_out_are_the_same_in_parts_and_in_memory(tmp_path, how):
     rows = "cats purr\tcat\nle café est noir\tcoffee\n" * 6
     (tmp_path / "data.csv").write_bytes(f"text\tlabel\n{rows}".encode("cp1252"))

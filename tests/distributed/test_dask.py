@@ -103,12 +103,19 @@ def kill_once(client, module, name, flag):
 
 @pytest.mark.parametrize(
     ("stage", "function"),
-    [("nothing", None), ("counting", "ClassCounting"), ("sampling", "_Collected"), ("indexing", "_write_shard")],
+    [
+        ("nothing", None),
+        ("counting", "partitioned.ClassCounting"),
+        ("noting", "partition_notes.write_tensors"),  # the last of the files of a partition
+        ("sampling", "partitioned._Collected"),
+        ("indexing", "partitioned._write_shard"),
+    ],
 )
 def test_fit_gives_the_same_model_when_a_worker_is_killed(client, files, in_memory, corpus, tmp_path, stage, function):
     flag = tmp_path / "killed"
     if function is not None:
-        kill_once(client, "treewass.model.partitioned", function, str(flag))
+        module, _, name = f"treewass.model.{function}".rpartition(".")
+        kill_once(client, module, name, str(flag))
     model = fit(files, client=client, model=DocumentModel(n_neighbors=5), shard_size=20)
     assert flag.exists() == (function is not None), stage
     assert model.words_ == in_memory.words_

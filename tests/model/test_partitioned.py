@@ -5,7 +5,12 @@ import numpy as np
 import pytest
 
 from treewass import DocumentModel
-from treewass.documents.partitions import find_partitions
+from treewass.documents.partitions import Partition, find_partitions
+from treewass.documents.row_checks import Document
+from treewass.documents.samples import Sampling, document_hash
+from treewass.learners.profile.class_counts import ClassCounting
+from treewass.model import WordCounter
+from treewass.model.partition_notes import PartitionNotes, note_documents, remove_notes
 from treewass.model.partitioned import PartitionSettings, fit_partitions, index_partitions
 from treewass.model.partitioned_labels import predict_partitions
 
@@ -33,8 +38,8 @@ def write_parts(folder, texts, labels, n_parts, order=None):
     return paths if order is None else [paths[number] for number in order]
 
 
-def fitted(folder, paths, *, model=None, key=None, **settings):
-    model = model or DocumentModel(n_neighbors=5)
+def fitted(folder, paths, *, model=None, key=None, keep=True, **settings):
+    model = model or DocumentModel(n_neighbors=5, keep_texts=keep)
     place = folder / f"work-{len(list(folder.iterdir()))}"
     place.mkdir()
     partitions = find_partitions(paths, key=key)
@@ -93,6 +98,58 @@ def test_a_sample_gives_the_same_model_for_any_division_and_order(tmp_path, monk
         assert np.array_equal(model.predict_proba(QUERIES), models[0].predict_proba(QUERIES))
     assert len(models[0].index_) == len(texts)
     assert models[0].metric_.digest != DocumentModel(n_neighbors=5).fit(texts, labels).metric_.digest
+
+
+def test_each_file_is_read_once_and_no_notes_are_left(tmp_path, in_memory, monkeypatch):
+    read, documents = [], Partition.documents
+
+    def noting(partition, remarks=None):
+        read.append(partition.address)
+        return documents(partition, remarks)
+
+    monkeypatch.setattr(Partition, "documents", noting)
+    paths = write_parts(tmp_path, *corpus(), 3)
+    model = fitted(tmp_path, paths, shard_size=20)
+    assert_same_learning(model, in_memory)
+    assert read == [str(path) for path in paths]
+    (work,) = tmp_path.glob("work-*")
+    assert sorted(path.name for path in work.iterdir()) == ["learned", "shard-0-0", "shard-1-0", "shard-2-0", "texts"]
+
+
+@pytest.mark.parametrize("block", [1, 7, 4096])
+def test_noted_documents_are_counted_as_their_texts_are(tmp_path, monkeypatch, block):
+    monkeypatch.setattr("treewass.model.partition_notes._BLOCK", block)
+    texts, labels = [*corpus(20)[0], "", "Naïve e e", "東京都 x"], [*corpus(20)[1], "x", "z", "y"]
+    documents = [
+        Document("row", text, label, title="A title" if row == 5 else None, key=f"doc {row}")
+        for row, (text, label) in enumerate(zip(texts, labels, strict=True))
+    ]
+    counting = ClassCounting(WordCounter().tokens)
+    assert note_documents(documents, tmp_path, 3, counting, Sampling(2000)) == len(texts) == 23
+    notes = PartitionNotes.load(tmp_path, 3)
+    counter = WordCounter(words=["e", "naive", "never", "a", "京都"])
+    counted = notes.counts(2, 23, notes.columns(counter.columns), 5)
+    assert np.array_equal(counted.toarray(), counter.count(texts[2:]).toarray())
+    assert list(notes.texts) == texts
+    assert list(notes.keys) == [f"doc {row}" for row in range(23)]
+    assert list(notes.titles) == [""] * 5 + ["A title"] + [""] * 17
+    assert [notes.classes[code] for code in notes.codes] == labels
+    assert notes.hashes.tolist() == [document_hash(*one) for one in zip(texts, labels, strict=True)]
+    remove_notes(tmp_path, [3])
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("shard_size", [1, 7, 20, 59, 60, 1000])
+def test_shards_have_the_size_asked_for(tmp_path, in_memory, shard_size):
+    model = fitted(tmp_path, write_parts(tmp_path, *corpus(), 3), shard_size=shard_size, keep=False)
+    sizes = [len(shard) for shard in model.index_.shards]
+    expected = {1: [1] * 60, 7: [7, 7, 6] * 3, 20: [20] * 3, 59: [40, 20], 60: [60], 1000: [60]}
+    assert sizes == expected[shard_size]
+    assert model.index_.ids.tolist() == list(range(60))
+    assert model.contents_.documents.texts is None
+    queries = in_memory.contents_.count(corpus()[0])
+    for found, wanted in zip(model.index_.search(queries, 9), in_memory.index_.search(queries, 9), strict=True):
+        assert np.array_equal(found, wanted)
 
 
 def test_rare_words_are_left_out_by_their_total(tmp_path):

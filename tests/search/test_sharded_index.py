@@ -129,9 +129,10 @@ def test_many_queries_and_documents(collection, n_shards, n_jobs):
     assert_same(index.search(queries, 2000), one.search(queries, 2000))
 
 
-def test_errors_are_those_of_one_index(collection):
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_errors_are_those_of_one_index(collection, n_jobs):
     one, queries = collection
-    index = ShardedIndex.from_index(one, 3, n_jobs=2)
+    index = ShardedIndex.from_index(one, 3, n_jobs=n_jobs)
     calls = [
         lambda both: both.search(queries, 0),
         lambda both: both.search(queries[:, :5]),
@@ -157,9 +158,10 @@ def test_errors_are_those_of_one_index(collection):
     assert_answers_as(index, one, queries, 3, one.ids[:1])
 
 
-def test_where_without_documents(collection):
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_where_without_documents(collection, n_jobs):
     one, queries = collection
-    index = ShardedIndex.from_index(one, 3)
+    index = ShardedIndex.from_index(one, 3, n_jobs=n_jobs)
     assert_same(index.search(queries, where=[]), one.search(queries, where=[]))
     assert_same(index.rank(queries, where=[]), one.rank(queries, where=[]))
 
@@ -223,9 +225,10 @@ def test_pickled(collection):
     assert index.shards[0].metric is index.shards[1].metric
 
 
-def test_a_search_sees_the_index_as_it_was_when_it_began(collection):
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_a_search_sees_the_index_as_it_was_when_it_began(collection, n_jobs):
     one, queries = collection
-    index = ShardedIndex.from_index(one, 3, n_jobs=2)
+    index = ShardedIndex.from_index(one, 3, n_jobs=n_jobs)
     numbers, stop, wrong = np.arange(2000, 2060), threading.Event(), []
     copies = documents_of(one, [0] * 60)
 

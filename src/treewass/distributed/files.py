@@ -105,7 +105,7 @@ def fit(
     shard_size : int, default=200000
         Documents in one shard of the index.
     **reading
-        `format`, `encoding`, `delimiter` and `part`, as in `read_corpus`.
+        `title`, `format`, `encoding`, `delimiter` and `part`, as in `read_corpus`.
 
     Returns
     -------

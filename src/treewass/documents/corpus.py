@@ -183,11 +183,7 @@ def read_corpus(
         raise TypeError(f"Expected text to name a column, got {type(text).__name__}.")
     found = open_source(source, format=format, encoding=encoding, delimiter=delimiter)
     request = Request(text, label, part or None, key, title, tuple(columns), unique_keys)
-    plain = [kind for _, kind in found.parts if kind in ("lines", "folder")]
-    if plain and (key is not None or title is not None or columns):
-        raise ValueError(
-            f"{found}: expected a table or JSON lines to read further columns from, but this is {plain[0]!r}."
-        )
+    found.check(request)
     collected = _Collected(request, str(found), skip_bad)
     collected.extend(without_repeats(found.rows(request), request))
     collected.check_rows()

@@ -62,6 +62,14 @@ class CorpusSource:
     delimiter: str | None = None
     found: Remarks = field(default_factory=dict)
 
+    def check(self, request: Request) -> None:
+        """Refuse to read further columns from files that have none."""
+        plain = [format for _, format in self.parts if format in ("lines", "folder")]
+        if plain and (request.key is not None or request.title is not None or request.columns):
+            raise ValueError(
+                f"{self}: expected a table or JSON lines to read further columns from, but this is {plain[0]!r}."
+            )
+
     def rows(self, request: Request) -> Iterator[Document | BadRow]:
         """Read the rows; where there are several files, a row's place begins with the file's name."""
         self.found.clear()

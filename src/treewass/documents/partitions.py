@@ -72,6 +72,7 @@ def find_partitions(
     label: str | None = "label",
     part: str | None = "split",
     key: str | None = None,
+    title: str | None = None,
     format: str | None = None,
     encoding: str | None = None,
     delimiter: str | None = None,
@@ -84,7 +85,7 @@ def find_partitions(
     source : str, path-like, or sequence of these
         Files, or patterns such as ``data/*.parquet``. An address such as ``s3://bucket/data/*.parquet`` is asked of
         fsspec, which needs the package of that store, such as s3fs.
-    text, label, part, key, format, encoding, delimiter, unique_keys
+    text, label, part, key, title, format, encoding, delimiter, unique_keys
         As in `read_corpus`; keys are compared within a file. Documents whose part is ``"test"`` are left out.
 
     Returns
@@ -99,7 +100,7 @@ def find_partitions(
         ...
     FileNotFoundError: There is no file that no-such-folder/*.csv matches; check the pattern.
     """
-    request = Request(text, label, part, key, unique_keys=unique_keys)
+    request = Request(text, label, part, key, title, unique_keys=unique_keys)
     given = [source] if isinstance(source, str | os.PathLike) else list(source)
     found: dict[Any, str] = {}  # addresses, by what is the same for two names of one file
     for one in given:
@@ -107,6 +108,7 @@ def find_partitions(
             found |= {address: address for address in _addresses(str(one))}
         else:
             opened = open_source(one, format=format, encoding=encoding, delimiter=delimiter)
+            opened.check(request)
             for path, _ in opened.parts:
                 found.setdefault(path.resolve(), str(path))
     if not found:

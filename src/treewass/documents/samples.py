@@ -97,13 +97,15 @@ class Sampling:
         self._hashes, self._codes = array("Q"), array("i")
         self._before: DocumentSample | None = None
 
-    def add(self, text: str, label: Any) -> None:
-        """Take notice of a document."""
-        self._hashes.append(document_hash(text, label))
+    def add(self, text: str, label: Any) -> int:
+        """Take notice of a document; return its hash."""
+        number = document_hash(text, label)
+        self._hashes.append(number)
         self._codes.append(self._classes.setdefault(label, len(self._classes)))
         if len(self._hashes) > 4 * self._size:
             self._before = self.sample()
             self._hashes, self._codes = array("Q"), array("i")
+        return number
 
     def sample(self) -> DocumentSample:
         """Return the sample of all documents so far."""

@@ -1,13 +1,13 @@
 """Learning a model from partitions: counted, sampled and indexed one by one, here or wherever an engine runs.
 
-Three passes over the data. The first counts words by class and hashes documents; both add up. The second reads the
-documents of the sample again, and the model is learned from the counts of all and the sample. The third indexes every
-document and writes its text away. At no time are all texts in memory, and no answer depends on the partitions.
+The data is read once. Words are counted by class and documents hashed, both of which add up; the words of each
+document and its text are noted in files. The documents of the sample are taken from these, and the model is learned
+from the counts of all and the sample. Then every document is indexed from its noted words. At no time are all texts in
+memory, and no answer depends on the partitions.
 """
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,28 +23,32 @@ from treewass.compute.progress import show_progress
 from treewass.documents.corpus_files import Remarks, remark_sentences
 from treewass.documents.histograms import first_few
 from treewass.documents.partitions import Partition
-from treewass.documents.samples import DocumentSample, Sampling, document_hash
+from treewass.documents.samples import DocumentSample, Sampling
 from treewass.documents.texts import Texts
 from treewass.learners.profile.class_counts import ClassCounting, ClassCounts
 from treewass.model.contents import Contents, Documents
 from treewass.model.fitting import learned_contents
 from treewass.model.labelled_texts import class_numbers
 from treewass.model.model_folder import data_name, load_contents, save_contents
+from treewass.model.partition_notes import PartitionNotes, note_documents, remove_notes
 from treewass.model.vectorizers import WordCounter, make_counter
 from treewass.search.index import TreeIndex
 from treewass.search.sharded_index import ShardedIndex
 from treewass.storage.folders import replacing
+from treewass.storage.tensors import file_bytes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from scipy.sparse import csr_array
 
-    from treewass.documents.row_checks import Document
+    from treewass.documents.row_checks import Request
     from treewass.model.document_model import DocumentModel
 
 __all__ = ["Engine", "PartitionSettings", "fit_partitions", "index_partitions", "load_once", "one_after_another"]
 
 _LEARNED = "learned"  # the folder of a model of no documents, for whoever indexes some
 _BLOCK = 4096  # documents counted at a time
+_BYTES = 1 << 24  # of texts copied at a time
 _FEWEST = 2000  # documents of a sample: fewer make refinement worse than none
 
 
@@ -121,8 +125,9 @@ def fit_partitions(
     partitions : sequence of Partition
         Documents have ids in this order.
     folder : Path
-        Where the index and the texts are written to, for the engine and this process to see. What is returned maps
-        them: save it before the folder is removed, or keep the folder.
+        Where the index and the texts are written to, for the engine and this process to see, and until then notes on
+        each document, of 4 bytes a word. What is returned maps index and texts: save it before the folder is removed,
+        or keep the folder.
     settings : PartitionSettings, optional
     engine : callable, optional
         Does the work on each partition.
@@ -135,20 +140,21 @@ def fit_partitions(
     """
     settings = settings or PartitionSettings()
     counter = _word_counter(model)
-    counts, sample, sizes, remarks = _count(partitions, counter, settings, engine)
+    counts, sample, sizes, remarks = _count(partitions, counter, settings, engine, folder)
     if report is not None:
         for sentence in remark_sentences(remarks):
             report(sentence)
-    texts, labels, weights = _collect(partitions, sample, engine)
+    numbers = range(len(partitions))
+    texts, labels, weights = _collect(numbers, sample, engine, folder)
     learned = learned_contents(model, counter, counts, texts, labels, weights)
     del counts, texts
     save_contents(folder / _LEARNED, learned)
-    tasks = _index_tasks(partitions, sizes, settings.shard_size)
-    shared = {"shard_size": settings.shard_size, "keep_texts": model.keep_texts}
-    indexed = _index(tasks, folder, engine, folder / _LEARNED, **shared)
-    return learned.changed(
-        index=_sharded(indexed, folder, model.n_jobs), documents=_documents(indexed, folder, sum(sizes))
-    )
+    tasks = _index_tasks(numbers, sizes, settings.shard_size)
+    shards = _index(_index_notes, tasks, folder, engine, folder / _LEARNED, settings.shard_size)
+    notes = [PartitionNotes.load(folder, number) for number in numbers]
+    documents = _documents(notes, folder, learned.classes, model.keep_texts, partitions[0].request)
+    remove_notes(folder, numbers)
+    return learned.changed(index=_sharded(shards, folder, model.n_jobs), documents=documents)
 
 
 def index_partitions(
@@ -165,26 +171,31 @@ def index_partitions(
     """
     sizes = list(engine(_count_documents, partitions, "counting documents"))
     tasks = _index_tasks(partitions, sizes, shard_size)
-    indexed = _index(tasks, folder, engine, model, shard_size=shard_size, keep_texts=False)
-    return _sharded(indexed, folder, None)
+    return _sharded(_index(_index_documents, tasks, folder, engine, model, shard_size), folder, None)
 
 
 def _count_documents(partition: Partition) -> int:
     return sum(1 for _ in partition.documents())
 
 
-def _index(tasks: list[_IndexTask], folder: Path, engine: Engine, model: Path, **shared: Any) -> list[_Indexed]:
-    """Index documents in shards below a folder."""
-    shared = {**shared, "folder": folder, "model": model, "name": data_name(model)}
-    return list(engine(_index_documents, tasks, "indexing documents", **shared))
+def _index(
+    function: Callable[..., list[str]],
+    tasks: list[_IndexTask],
+    folder: Path,
+    engine: Engine,
+    model: Path,
+    shard_size: int,
+) -> list[str]:
+    """Index documents in shards below a folder; return their names."""
+    shared = {"folder": folder, "model": model, "name": data_name(model), "shard_size": shard_size}
+    return [shard for shards in engine(function, tasks, "indexing documents", **shared) for shard in shards]
 
 
-def _sharded(indexed: Sequence[_Indexed], folder: Path, n_jobs: int | None) -> ShardedIndex:
+def _sharded(names: Sequence[str], folder: Path, n_jobs: int | None) -> ShardedIndex:
     """Map the shards that were written."""
-    shards = [TreeIndex.load(folder / shard) for found in indexed for shard in found.shards]
-    if not shards:
+    if not names:
         raise ValueError("Expected documents to index, but the files hold none.")
-    return ShardedIndex(shards, n_jobs=n_jobs)
+    return ShardedIndex([TreeIndex.load(folder / name) for name in names], n_jobs=n_jobs)
 
 
 def _word_counter(model: DocumentModel) -> WordCounter:
@@ -211,14 +222,14 @@ class _Counted(NamedTuple):
 
 
 def _count(
-    partitions: Sequence[Partition], counter: WordCounter, settings: PartitionSettings, engine: Engine
+    partitions: Sequence[Partition], counter: WordCounter, settings: PartitionSettings, engine: Engine, folder: Path
 ) -> tuple[ClassCounts, DocumentSample, list[int], Remarks]:
     """Count all partitions; return the sum, the sample, how many documents each holds, and remarks on the files."""
     sizes: list[int] = []
 
     def noted() -> Iterator[_Counted]:
-        shared = {"counter": counter, "sample_size": settings.sample_size}
-        for counted in engine(_count_partition, partitions, "counting words", **shared):
+        shared = {"counter": counter, "sample_size": settings.sample_size, "folder": folder}
+        for counted in engine(_count_partition, list(enumerate(partitions)), "counting words", **shared):
             sizes.append(counted.n_documents)
             yield counted
 
@@ -228,14 +239,11 @@ def _count(
     return total.counts.most_frequent(settings.max_words), total.sample, sizes, total.remarks
 
 
-def _count_partition(partition: Partition, *, counter: WordCounter, sample_size: int) -> _Counted:
-    """Count the words of one partition, and hash its documents."""
-    counting, sampling, n_documents = ClassCounting(counter.tokens), Sampling(sample_size), 0
-    remarks: Remarks = {}
-    for document in partition.documents(remarks):
-        counting.add(document.text, document.label)
-        sampling.add(document.text, document.label)
-        n_documents += 1
+def _count_partition(task: tuple[int, Partition], *, counter: WordCounter, sample_size: int, folder: Path) -> _Counted:
+    """Count the words of one partition, hash its documents, and note both."""
+    number, partition = task
+    counting, sampling, remarks = ClassCounting(counter.tokens), Sampling(sample_size), Remarks()
+    n_documents = note_documents(partition.documents(remarks), folder, number, counting, sampling)
     return _Counted(counting.counts(), sampling.sample(), n_documents, remarks)
 
 
@@ -263,99 +271,105 @@ def _sum(first: _Counted, second: _Counted) -> _Counted:
 
 
 class _Collected(NamedTuple):
-    hashes: list[int]
+    hashes: NDArray[np.uint64]
     texts: list[str]
     labels: list[str]
 
 
 def _collect(
-    partitions: Sequence[Partition], sample: DocumentSample, engine: Engine
+    numbers: Sequence[int], sample: DocumentSample, engine: Engine, folder: Path
 ) -> tuple[list[str], list[str], NDArray[np.float64] | None]:
     """Read the documents of the sample; return texts, labels and weights, None if all are one.
 
     All documents come in their order. A sample of them comes in the order of hashes, equal ones once with a weight.
     """
     wanted = None if sample.is_whole else sample.hashes
-    found = list(engine(_collect_partition, partitions, "reading a sample", wanted=wanted))
-    hashes = np.array([value for part in found for value in part.hashes], dtype=np.uint64)
+    found = list(engine(_collect_partition, numbers, "reading a sample", wanted=wanted, folder=folder))
     texts = [text for part in found for text in part.texts]
     labels = [label for part in found for label in part.labels]
     if wanted is None:
         return texts, labels, None
-    _, rows = np.unique(hashes, return_index=True)
+    _, rows = np.unique(np.concatenate([part.hashes for part in found]), return_index=True)
     weights = sample.copies.astype(np.float64)
     return [texts[row] for row in rows], [labels[row] for row in rows], None if (weights == 1).all() else weights
 
 
-def _collect_partition(partition: Partition, *, wanted: NDArray[np.uint64] | None) -> _Collected:
-    """Read the documents of one partition whose hashes are wanted, each once; or all of them, without a hash."""
-    hashes, texts, labels = list[int](), list[str](), list[str]()
-    left = None if wanted is None else set(wanted.tolist())
-    for document in partition.documents():
-        if left is not None:
-            value = document_hash(document.text, document.label)
-            if value not in left:
-                continue
-            left.remove(value)
-            hashes.append(value)
-        texts.append(document.text)
-        labels.append(str(document.label))
-    return _Collected(hashes, texts, labels)
+def _collect_partition(number: int, *, wanted: NDArray[np.uint64] | None, folder: Path) -> _Collected:
+    """Read the documents of one partition whose hashes are wanted, each once; or all of them."""
+    notes = PartitionNotes.load(folder, number)
+    rows = np.arange(len(notes))
+    if wanted is not None:
+        distinct, first = np.unique(notes.hashes, return_index=True)
+        rows = np.sort(first[np.isin(distinct, wanted)])
+    labels = list(notes.classes)
+    return _Collected(
+        notes.hashes[rows],
+        [notes.texts[row] for row in rows.tolist()],
+        [labels[code] for code in notes.codes[rows].tolist()],
+    )
 
 
 class _IndexTask(NamedTuple):
     number: int
-    partitions: list[Partition]
+    parts: list[Any]  # partitions, or the numbers of those that are noted
     first_id: int
 
 
-class _Indexed(NamedTuple):
-    shards: list[str]
-    codes: NDArray[np.int32]
-    texts: str  # the file that they are in
-    bounds: NDArray[np.int64] | None  # of the texts
-    keys: Texts | None
-
-
-def _index_tasks(partitions: Sequence[Partition], sizes: Sequence[int], shard_size: int) -> list[_IndexTask]:
+def _index_tasks(parts: Sequence[Any], sizes: Sequence[int], shard_size: int) -> list[_IndexTask]:
     """Put small partitions that follow each other together, up to the size of a shard."""
     tasks: list[_IndexTask] = []
     held = first_id = 0
-    for partition, size in zip(partitions, sizes, strict=True):
+    for part, size in zip(parts, sizes, strict=True):
         if not tasks or held + size > shard_size:
             tasks.append(_IndexTask(len(tasks), [], first_id))
             held = 0
-        tasks[-1].partitions.append(partition)
+        tasks[-1].parts.append(part)
         held, first_id = held + size, first_id + size
     return tasks
 
 
-def _index_documents(
-    task: _IndexTask, *, folder: Path, model: Path, name: str, shard_size: int, keep_texts: bool
-) -> _Indexed:
-    """Index the documents of some partitions, in shards of bounded size, and write their texts away.
-
-    Every file is written under its own name in one step, so that a task that is done twice does no harm.
-    """
+def _index_notes(task: _IndexTask, *, folder: Path, model: Path, name: str, shard_size: int) -> list[str]:
+    """Index the noted documents of some partitions, in shards of bounded size."""
     held = load_once(model, name)
-    documents = (document for partition in task.partitions for document in partition.documents())
-    shards, keys = list[str](), list[str]()
-    codes, lengths = [np.zeros(0, np.int32)], [np.zeros(1, np.int64)]
-    first_id, texts = task.first_id, f"texts-{task.number}"
-    with replacing(folder / texts) as path, path.open("wb") as file:
-        while chosen := list(islice(documents, shard_size)):
-            shards.append(f"shard-{task.number}-{len(shards)}")
-            _write_shard(held, chosen, first_id, folder / shards[-1])
-            codes.append(class_numbers([document.label for document in chosen], held.classes))
-            keys += [document.key or "" for document in chosen]
-            if keep_texts:
-                encoded = [document.text.encode() for document in chosen]
-                lengths.append(np.array([len(text) for text in encoded], dtype=np.int64))
-                file.writelines(encoded)
-            first_id += len(chosen)
-    bounds = np.cumsum(np.concatenate(lengths)) if keep_texts else None
-    keyed = task.partitions[0].request.key is not None
-    return _Indexed(shards, np.concatenate(codes), texts, bounds, Texts.of(keys) if keyed else None)
+    return _write_shards(held, _counted_notes(held, folder, task.parts, shard_size), task, folder)
+
+
+def _index_documents(task: _IndexTask, *, folder: Path, model: Path, name: str, shard_size: int) -> list[str]:
+    """Index the documents of some partitions, in shards of bounded size."""
+    held = load_once(model, name)
+    return _write_shards(held, _counted_documents(held, task.parts, shard_size), task, folder)
+
+
+def _counted_notes(held: Contents, folder: Path, numbers: Sequence[int], shard_size: int) -> Iterator[csr_array]:
+    """Count the words of noted documents, as many at a time as a shard holds."""
+    from scipy.sparse import vstack
+
+    n_words, blocks, room = len(held.counter.words), list["csr_array"](), shard_size
+    for number in numbers:
+        notes = PartitionNotes.load(folder, number)
+        columns, start = notes.columns(held.counter.columns), 0
+        while start < len(notes):
+            stop = min(start + room, len(notes))
+            blocks.append(notes.counts(start, stop, columns, n_words))
+            start, room = stop, room - (stop - start)
+            if room == 0:
+                yield vstack(blocks, format="csr")
+                blocks, room = [], shard_size
+    if blocks:
+        yield vstack(blocks, format="csr")
+
+
+def _counted_documents(held: Contents, partitions: Sequence[Partition], shard_size: int) -> Iterator[csr_array]:
+    """Count documents as a model does, as many at a time as a shard holds."""
+    from scipy.sparse import vstack
+
+    documents = (document for partition in partitions for document in partition.documents())
+    while block := list(islice(documents, min(_BLOCK, shard_size))):
+        blocks, left = [held.counter.count([document.text for document in block])], shard_size - len(block)
+        while left and (block := list(islice(documents, min(_BLOCK, left)))):
+            blocks.append(held.counter.count([document.text for document in block]))
+            left -= len(block)
+        yield vstack(blocks, format="csr")
 
 
 @lru_cache(maxsize=1)
@@ -364,34 +378,34 @@ def load_once(model: Path, name: str) -> Contents:  # noqa: ARG001 - another nam
     return load_contents(model)
 
 
-def _write_shard(held: Contents, documents: list[Document], first_id: int, folder: Path) -> None:
-    from scipy.sparse import vstack
+def _write_shards(held: Contents, counted: Iterable[csr_array], task: _IndexTask, folder: Path) -> list[str]:
+    """Write a shard for each matrix of counts, under names of the task; return these.
 
-    blocks = [
-        held.counter.count([document.text for document in documents[start : start + _BLOCK]])
-        for start in range(0, len(documents), _BLOCK)
-    ]
+    Every file is written under its own name in one step, so that a task that is done twice does no harm.
+    """
+    names, first_id = list[str](), task.first_id
+    for counts in counted:
+        names.append(f"shard-{task.number}-{len(names)}")
+        _write_shard(held, counts, first_id, folder / names[-1])
+        first_id += counts.shape[0]
+    return names
+
+
+def _write_shard(held: Contents, counts: csr_array, first_id: int, folder: Path) -> None:
     index = TreeIndex(held.index.metric)
-    index.add(vstack(blocks, format="csr"), np.arange(first_id, first_id + len(documents)))
+    index.add(counts, np.arange(first_id, first_id + counts.shape[0]))
     index.save(folder)
 
 
-def _documents(indexed: Sequence[_Indexed], folder: Path, n_documents: int) -> Documents:
+def _documents(
+    notes: Sequence[PartitionNotes], folder: Path, classes: tuple[Any, ...], keep_texts: bool, request: Request
+) -> Documents:
     """Put together what a model keeps of the documents; the texts become one file, which is mapped."""
-    texts = keys = None
-    if indexed[0].bounds is not None:
-        ends = np.cumsum([0, *(int(found.bounds[-1]) for found in indexed if found.bounds is not None)])
-        shifted = [f.bounds[1:] + end for f, end in zip(indexed, ends, strict=False) if f.bounds is not None]
-        with replacing(folder / "texts") as path, path.open("wb") as whole:
-            for found in indexed:
-                with (folder / found.texts).open("rb") as part:
-                    shutil.copyfileobj(part, whole, 1 << 20)
-                (folder / found.texts).unlink()
-        content = np.memmap(folder / "texts", np.uint8, "r") if ends[-1] else np.zeros(0, np.uint8)
-        texts = Texts(content, np.concatenate([np.zeros(1, np.int64), *shifted]))
-    if indexed[0].keys is not None:
-        keys = Texts.of(key for found in indexed for key in found.keys or ())
-    documents = Documents(np.arange(n_documents), np.concatenate([found.codes for found in indexed]), texts, None, keys)
+    codes = [class_numbers(list(one.classes), classes)[one.codes] for one in notes]
+    texts = _joined_texts([one.texts for one in notes], folder / "texts") if keep_texts else None
+    titles = Texts.of(title for one in notes for title in one.titles) if request.title is not None else None
+    keys = Texts.of(key for one in notes for key in one.keys) if request.key is not None else None
+    documents = Documents(np.arange(sum(map(len, notes))), np.concatenate(codes), texts, titles, keys)
     n_keys = 0 if keys is None else int((np.diff(keys.bounds) > 0).sum())
     if keys is not None and len(documents.key_ids) != n_keys:
         again = [key for key, times in Counter(keys).items() if key and times > 1]
@@ -400,3 +414,13 @@ def _documents(indexed: Sequence[_Indexed], folder: Path, n_documents: int) -> D
             f"{first_few(list(map(repr, again)))}. Name another column, or none."
         )
     return documents
+
+
+def _joined_texts(parts: Sequence[Texts], target: Path) -> Texts:
+    """Write texts one after the other to a file, and map it."""
+    with replacing(target) as path, path.open("wb") as whole:
+        for part in parts:
+            for start in range(0, part.content.size, _BYTES):
+                whole.write(part.content[start : start + _BYTES].data)
+    lengths = [np.zeros(1, np.int64), *(np.diff(part.bounds) for part in parts)]
+    return Texts(file_bytes(target, mmap=True), np.cumsum(np.concatenate(lengths)))

@@ -84,6 +84,15 @@ class _Shards:
         segments = (segment for shard in self.indexes for segment in shard._snapshot.segments)
         return Snapshot(tuple(segments), self.next_id)
 
+    @cached_property
+    def joined(self) -> TreeIndex | None:
+        """One index over the documents of all shards, if all of them are in this process: it shares their memory."""
+        if not all(isinstance(shard, TreeIndex) for shard in self.shards):
+            return None
+        index = copy(self.indexes[0])
+        index._snapshot = self.snapshot
+        return index
+
     def with_changes(self, changes: dict[int, Callable[[Any], object]]) -> _Shards:
         """Return the shards after some of them have changed; those of this process that are here stay as they are."""
         changed = list(self.shards)
@@ -276,8 +285,14 @@ class ShardedIndex:
     def search(
         self, X: Any, k: int = 10, *, where: ArrayLike | None = None
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Find the k nearest documents of each query; as `TreeIndex.search`."""
+        """Find the k nearest documents of each query; as `TreeIndex.search`.
+
+        One thread takes the documents of all shards as those of one index: what it has found in a shard tells it how
+        near documents of the next ones must be.
+        """
         k, now = checked_count(k), self._now
+        if count_threads(self.n_jobs) == 1 and now.joined is not None:
+            return now.joined.search(X, k, where=where)
         found = self._ask(now, where, lambda shard, ids: shard.search(X, k, where=ids))
         return merged(found, k, rising=True)
 

@@ -76,6 +76,7 @@ def test_rare_words_are_left_out_by_the_rule(documents, most):
 
 def test_a_long_stream_is_added_up_on_the_way(monkeypatch):
     monkeypatch.setattr("treewass.learners.profile.class_counts._MOST_PENDING", 7)
+    monkeypatch.setattr("treewass.learners.profile.class_counts._BLOCK", 3)
     documents = [(f"a w{number % 5} v{number}", "xy"[number % 2]) for number in range(60)]
     counts = counted(documents)
     row = dict(zip(counts.words, counts.columns.by_word.toarray().tolist(), strict=True))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from array import array
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ClassCounting", "ClassCounts"]
 
-_SHIFT = 31  # bits of a class number beside that of a word
+_SHIFT = 31  # bits of a class number beside that of a word, and of a word beside that of a text
+_LOW = (1 << _SHIFT) - 1
+_BLOCK = 4096  # texts counted at a time
 _MOST_PENDING = 1 << 20  # pairs of a word and a class that wait to be added up
 
 
@@ -76,9 +79,9 @@ class ClassCounts:
         -------
         ClassCounts
         """
-        counting = ClassCounting(words_of)
-        for text, label in zip(texts, labels, strict=True):
-            counting.add(text, label)
+        counting, pairs = ClassCounting(words_of), zip(texts, labels, strict=True)
+        while block := list(islice(pairs, _BLOCK)):
+            counting.add((text for text, _ in block), (label for _, label in block))
         return counting.counts()
 
     @classmethod
@@ -199,36 +202,56 @@ class ClassCounts:
 
 
 class ClassCounting:
-    """Count texts one after the other; `counts` returns what was counted so far.
+    """Count texts, some at a time; `counts` returns what was counted so far.
 
     Words that texts have in common are kept once, and the texts not at all.
+
+    Examples
+    --------
+    >>> counting = ClassCounting(str.split)
+    >>> counting.add(["b a b", "a c"], ["x", "y"])
+    (array([0, 1, 0, 1, 2], dtype=int32), array([0, 3, 5]))
+    >>> counting.words, counting.counts().columns.by_word.toarray().tolist()
+    (['b', 'a', 'c'], [[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
     """
 
     def __init__(self, words_of: Callable[[str], Iterable[str]]) -> None:
         self._words_of = words_of
-        self._words: dict[str, int] = {}
+        self._words: defaultdict[str, int] = defaultdict()
+        self._words.default_factory = self._words.__len__  # a new word gets the next number
         self._classes: dict[Any, int] = {}
-        self._pending = array("q")
+        self._pending: list[NDArray[np.int64]] = []
         self._found: tuple[NDArray[np.int64], NDArray[np.float64]] = np.zeros(0, np.int64), np.zeros(0)
-        self._n_documents: list[int] = []
+        self._n_documents = np.zeros(0, dtype=np.int64)
 
-    def add(self, text: str, label: Any) -> None:
-        """Count one text."""
-        words, number = self._words, self._classes.setdefault(label, len(self._classes))
-        if number == len(self._n_documents):
-            self._n_documents.append(0)
-        self._n_documents[number] += 1
-        self._pending.extend(
-            [words.setdefault(word, len(words)) << _SHIFT | number for word in set(self._words_of(text))]
-        )
-        if len(self._pending) > max(_MOST_PENDING, self._found[0].size):
+    @property
+    def words(self) -> list[str]:
+        """The words found so far, by their numbers."""
+        return list(self._words)
+
+    def add(self, texts: Iterable[str], labels: Iterable[Any]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Count some texts; return the numbers of their words, in their order, and where each text begins and ends."""
+        words, bounds = array("i"), array("q", [0])
+        for text in texts:
+            words.extend(map(self._words.__getitem__, self._words_of(text)))
+            bounds.append(len(words))
+        numbers, ends = np.array(words, dtype=np.int32), np.array(bounds, dtype=np.int64)
+        codes = np.array([self._classes.setdefault(label, len(self._classes)) for label in labels], dtype=np.int64)
+        rows = np.repeat(np.arange(codes.size), np.diff(ends))
+        once = np.unique(rows << _SHIFT | numbers)  # a word counts once in a text
+        self._pending.append((once & _LOW) << _SHIFT | codes[once >> _SHIFT])
+        counted = np.bincount(codes, minlength=len(self._classes))
+        counted[: self._n_documents.size] += self._n_documents
+        self._n_documents = counted
+        if sum(pairs.size for pairs in self._pending) > max(_MOST_PENDING, self._found[0].size):
             self._add_up()
+        return numbers, ends
 
     def _add_up(self) -> None:
-        keys, counts = np.unique(np.frombuffer(self._pending, np.int64), return_counts=True)
+        keys, counts = np.unique(np.concatenate(self._pending), return_counts=True)
         pairs, places = np.unique(np.concatenate([self._found[0], keys]), return_inverse=True)
         self._found = pairs, np.bincount(places, np.concatenate([self._found[1], counts])).astype(np.float64)
-        self._pending = array("q")
+        self._pending = []
 
     def counts(self) -> ClassCounts:
         """Return the counts of all texts so far."""
@@ -239,10 +262,9 @@ class ClassCounting:
         keys, found = self._found
         shape = len(self._words), len(self._classes)
         bounds = np.searchsorted(keys, np.arange(shape[0] + 1) << _SHIFT)
-        by_word = csr_array((found, (keys & (2**_SHIFT - 1)).astype(np.int32), bounds), shape=shape)
+        by_word = csr_array((found, (keys & _LOW).astype(np.int32), bounds), shape=shape)
         classes = [label.item() if isinstance(label, np.generic) else label for label in self._classes]
-        by_class = np.array(self._n_documents, dtype=np.float64)
-        return _sorted(list(self._words), classes, ColumnCounts(by_word, by_class))
+        return _sorted(self.words, classes, ColumnCounts(by_word, self._n_documents.astype(np.float64)))
 
 
 def _sorted(words: list[str], classes: list[Any], columns: ColumnCounts) -> ClassCounts:
