@@ -96,15 +96,49 @@ def add_rows(dense: Any, rows: Any, values: Any, n_rows: Any, sums: Any, size: A
 
 @inner
 def add_lists(postings: Any, lists: Any, values: Any, n_lists: Any, sums: Any) -> None:
-    """Add min(value, number) of lists (``start << COUNT_BITS | count``) to the sums of their places, below PLACES."""
-    posting, number = postings.dtype.type, sums.dtype.type
-    half, last_place = posting(postings.itemsize * 4), posting(PLACES - 1)
-    for one in range(n_lists):
-        entry, value = lists[one], number(values[one])
-        start = np.uint64(entry >> COUNT_BITS)
-        for position in range(start, start + np.uint64(entry & _COUNT)):
-            packed = postings[position]
-            sums[np.uint64((packed >> half) & last_place)] += min(number(packed), value)
+    """Add min(value, number) of lists (``start << COUNT_BITS | count``) to the sums of their places, below PLACES.
+
+    Three lists are read side by side, and whichever ends makes room for the next one: so the memory is asked for the
+    beginning of a list while others are added up.
+    """
+    one, none = np.int64(0), np.uint64(0)
+    start0, start1, start2, left0, left1, left2 = none, none, none, none, none, none
+    value0, value1, value2 = sums.dtype.type(0), sums.dtype.type(0), sums.dtype.type(0)
+    common = none
+    while one < n_lists or common > none:
+        if left0 == none and one < n_lists:
+            start0, left0, value0 = np.uint64(lists[one] >> COUNT_BITS), np.uint64(lists[one] & _COUNT), values[one]
+            one += 1
+        if left1 == none and one < n_lists:
+            start1, left1, value1 = np.uint64(lists[one] >> COUNT_BITS), np.uint64(lists[one] & _COUNT), values[one]
+            one += 1
+        if left2 == none and one < n_lists:
+            start2, left2, value2 = np.uint64(lists[one] >> COUNT_BITS), np.uint64(lists[one] & _COUNT), values[one]
+            one += 1
+        common = min(left0, left1, left2)
+        for step in range(common):
+            _add_posting(postings, start0 + step, value0, sums)
+            _add_posting(postings, start1 + step, value1, sums)
+            _add_posting(postings, start2 + step, value2, sums)
+        start0, start1, start2 = start0 + common, start1 + common, start2 + common
+        left0, left1, left2 = left0 - common, left1 - common, left2 - common
+    _add_list(postings, start0, left0, value0, sums)
+    _add_list(postings, start1, left1, value1, sums)
+    _add_list(postings, start2, left2, value2, sums)
+
+
+@inner
+def _add_list(postings: Any, start: Any, count: Any, value: Any, sums: Any) -> None:
+    for position in range(start, start + count):
+        _add_posting(postings, position, value, sums)
+
+
+@inlined
+def _add_posting(postings: Any, position: Any, value: Any, sums: Any) -> None:
+    """Add min(value, number) of a posting, a place and a number in one, to the sum of its place."""
+    kind, number = postings.dtype.type, sums.dtype.type
+    packed, half, last_place = postings[position], kind(postings.itemsize * 4), kind(PLACES - 1)
+    sums[np.uint64((packed >> half) & last_place)] += min(number(packed), value)
 
 
 @compiled

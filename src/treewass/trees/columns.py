@@ -36,6 +36,7 @@ __all__ = [
 
 ABSENT = np.iinfo(np.int32).max  # the norm of a document that is no neighbour
 TILE = 8192  # documents in a tile, at most
+SEVERAL = 8064  # the same if there are several: rows that begin a power of two apart get in each other's way in caches
 GROUP = 8  # dense rows added up at a time
 COUNT_BITS = 14  # of an entry of the directory: as many postings as a tile has documents fit, and as many tiles
 _COUNT = (1 << COUNT_BITS) - 1
@@ -144,9 +145,9 @@ def tile_size(n_documents: int, multiple: int = 64, most: int = TILE) -> int:
     Examples
     --------
     >>> tile_size(5), tile_size(65), tile_size(10**6)
-    (64, 128, 8192)
+    (64, 128, 8064)
     """
-    return min(most, max(64, -(-n_documents // multiple) * multiple))
+    return min(most, SEVERAL) if n_documents > most else min(most, max(64, -(-n_documents // multiple) * multiple))
 
 
 def build_columns(
