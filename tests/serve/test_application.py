@@ -364,6 +364,10 @@ def test_a_wrong_token_is_answered_after_a_while_and_none_at_once(make_client, m
         (b"\xff", 400, "Expected JSON in UTF-8."),
         (b"[" * 100_000, 400, "Expected JSON with fewer brackets inside each other."),
         (b"1" * 5000, 400, "Expected JSON with shorter numbers."),
+        ('{"texts": ["a cat"]}'.encode("utf-16"), 400, "Expected JSON in UTF-8."),
+        (b'{"texts": [' + b"[]," * 60_000 + b"[]]}", 422, "Expected at most 100000 values in a body, got about 1200"),
+        (b'{"texts": [' + b'"\\"",' * 200_001 + b'""]}', 422, "Expected at most 100000 values in a body"),
+        (b'{"texts": ["\\\\\\"", ' + b"{}," * 60_000 + b"{}]}", 422, "Expected at most 100000 values in a body"),
         (b"[]", 422, "body: "),
         (b'{"texts": "a cat"}', 422, "body.texts: Input should be a valid list"),
         (b'{"texts": []}', 422, "at least 1 item"),
@@ -385,6 +389,11 @@ def test_wrong_requests_get_a_sentence(client, body, status, sentence):
     answer = client.post("/api/search", content=body, headers={"Content-Type": "application/json"})
     assert answer.status_code == status, answer.text
     assert sentence in answer.json()["detail"]
+
+
+def test_a_text_may_hold_as_many_commas_and_brackets_as_it_likes(client):
+    texts = ['[,{\\"' * 30_000 + " a cat"] * 10
+    assert len(post(client, "search", texts=texts)["results"]) == 10
 
 
 def test_a_body_without_a_length_is_limited_too(client):
@@ -515,6 +524,9 @@ def test_a_body_that_is_not_said_to_be_json_is_refused(writer, path):
         answer = writer.post(f"/api/{path}", content=b'{"texts": ["a cat"]}', headers=headers)
         assert answer.status_code == 415
         assert answer.json() == {"detail": f"Expected the header Content-Type: application/json, got {found}."}
+    headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
+    answer = writer.post(f"/api/{path}", content=b'{"texts": ["a cat"]}', headers=headers)
+    assert (answer.status_code, answer.json()["detail"]) == (415, "Expected a body without Content-Encoding, got gzip.")
     assert writer.post(f"/api/{path}").status_code == 415
     assert "415" in writer.get("/openapi.json").json()["paths"][f"/api/{path}"]["post"]["responses"]
 
@@ -601,6 +613,8 @@ _REVIEW = ("GET", "/api/review", None)
         ("responses.TreeView.branch", ("GET", "/api/tree", None), [_REVIEW], 17),
         ("application.search_texts", ("POST", "/api/search", {"texts": ["a cat"], "highlight": True}), [_REVIEW], 17),
         ("application.predict_texts", ("POST", "/api/predict", {"texts": ["a cat"], "explain": True}), [_REVIEW], 17),
+        ("application.search_texts", ("POST", "/api/search", {"texts": ["a cat", "a dog"]}), [_COMPARE, _REVIEW], 17),
+        ("application.predict_texts", ("POST", "/api/predict", {"texts": ["a cat " * 2000]}), [_COMPARE, _REVIEW], 17),
         ("reviews.oddities_of", _REVIEW, [_COMPARE, ("GET", "/api/tree", None)], 3),
     ],
 )

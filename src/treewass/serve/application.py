@@ -43,7 +43,7 @@ from treewass.serve.responses import (
     similar_documents,
 )
 from treewass.serve.reviews import review_of
-from treewass.serve.service_settings import Settings
+from treewass.serve.service_settings import MOST_VALUES, Settings
 from treewass.serve.writes import DamagedWritesError, UncertainWriteError
 
 if TYPE_CHECKING:
@@ -144,9 +144,11 @@ def _add_endpoints(api: FastAPI, live: LiveModel, settings: Settings, measures: 
     counts = router(reads.route_class, "")
 
     @counts.get("/metrics", include_in_schema=False)
-    def metrics() -> Response:
-        text = measures.text(len(live.current().index), live.n_pending, live.pending_bytes)
-        return Response(text, media_type="text/plain; version=0.0.4")
+    async def metrics() -> Response:
+        def count() -> bytes:
+            return measures.text(len(live.current().index), live.n_pending, live.pending_bytes)
+
+        return Response(await lanes.reads.run(count), media_type="text/plain; version=0.0.4")
 
     api.include_router(counts)
 
@@ -168,6 +170,7 @@ def _guarded(tokens: list[str | None] | None) -> type[APIRoute]:
                     await _demand_token(request, [token for token in tokens if token is not None])
                 if self.body_field is not None:
                     _demand_json(request)
+                    _demand_few_values(await request.body())
                 return await answer(request)
 
             return check_and_answer
@@ -197,6 +200,22 @@ def _demand_json(request: Request) -> None:
     kind = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
         raise HTTPException(415, f"Expected the header Content-Type: application/json, got {kind[:100] or 'none'}.")
+    encoding = request.headers.get("Content-Encoding", "identity")
+    if encoding.strip().lower() != "identity":
+        raise HTTPException(415, f"Expected a body without Content-Encoding, got {encoding[:100]}.")
+
+
+def _demand_few_values(body: bytes) -> None:
+    """Refuse JSON of very many values before it is read: that would keep all others waiting for seconds."""
+    if b"\0" in body:  # of UTF-16 or UTF-32, where strings end otherwise
+        raise HTTPException(400, "Expected JSON in UTF-8.")
+    without_escapes = body.replace(rb"\\", b"").replace(rb"\"", b"")
+    count = without_escapes.count(b'"') // 2
+    if count <= MOST_VALUES:
+        outside_strings = b"".join(without_escapes.split(b'"')[::2])
+        count = sum(map(outside_strings.count, (b",", b"[", b"{")))
+    if count > MOST_VALUES:
+        raise HTTPException(422, f"Expected at most {MOST_VALUES} values in a body, got about {count}.")
 
 
 def _add_searches(router: APIRouter, live: LiveModel, lanes: Lanes) -> None:
@@ -213,7 +232,7 @@ def _add_searches(router: APIRouter, live: LiveModel, lanes: Lanes) -> None:
             )
             return answers.SearchResults(results=found)
 
-        return await _written(lanes.explanations if request.highlight else lanes.reads, answer)
+        return await _written(lanes.of(request.texts, explained=request.highlight), answer)
 
     @router.post("/similar", tags=["questions"], response_model=answers.SearchResults, responses=_NO_DOCUMENT)
     async def similar(request: requests.SimilarRequest) -> Response:
@@ -234,7 +253,7 @@ def _add_searches(router: APIRouter, live: LiveModel, lanes: Lanes) -> None:
             )
             return answers.SearchResults(results=found)
 
-        return await _written(lanes.explanations if request.highlight else lanes.reads, answer)
+        return await _written(lanes.of(request.texts or [], explained=request.highlight), answer)
 
 
 def _add_questions(router: APIRouter, live: LiveModel, lanes: Lanes) -> None:
@@ -246,7 +265,7 @@ def _add_questions(router: APIRouter, live: LiveModel, lanes: Lanes) -> None:
         def answer() -> answers.Predictions:
             return answers.Predictions(predictions=predict_texts(live.current(), request.texts, request.explain))
 
-        return await _written(lanes.explanations if request.explain else lanes.reads, answer)
+        return await _written(lanes.of(request.texts, explained=request.explain), answer)
 
     @router.post("/explain", tags=["questions"], responses=_NO_DOCUMENT, response_model=answers.Comparison)
     async def explain(request: requests.ExplainRequest) -> Response:

@@ -88,6 +88,10 @@ class PatientProtocol(HttpToolsProtocol):
         self._head_bytes = 0
         super().on_message_complete()
 
+    def _unsupported_upgrade_warning(self) -> None:
+        """Answer a request for another protocol as if it asked for none, and close: what follows it was not read."""
+        self.cycle.keep_alive = False
+
     def _look_later(self, latest: Any, unread: int) -> None:
         self._next_look = self.loop.call_later(_SILENT_SECONDS, self._look, latest, unread)
 
@@ -154,10 +158,13 @@ class Guard:
         if sum(len(name) + len(value) for name, value in pairs) > MOST_HEADER_BYTES:
             raise _RefusedError(431, f"Expected headers of at most {MOST_HEADER_BYTES} bytes.", {"connection": "close"})
         hosts = [value for name, value in pairs if name == b"host"]
-        if self._host_names and (len(hosts) != 1 or _host_name(hosts[0]) not in self._host_names):
+        if self._host_names and (len(hosts) != 1 or _host_name(hosts[0].strip()) not in self._host_names):
             raise _RefusedError(421, f"This service answers to {', '.join(self._host_names)} only.")
         headers = dict(pairs)
-        length = headers.get(b"content-length", b"0")
+        if b"upgrade" in headers and (b"content-length" in headers or b"transfer-encoding" in headers):
+            sentence = "Expected HTTP/1.1 without the header Upgrade for a request with a body."
+            raise _RefusedError(400, sentence, {"connection": "close"})  # what follows is not known to be its body
+        length = headers.get(b"content-length", b"0").strip()
         if not length.isdigit() or int(length[:20]) > MOST_BYTES:
             raise _too_large(drained=headers.get(b"expect") is None)
         return headers

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import multiprocessing
 import os
@@ -277,7 +278,11 @@ def _end_with(parent: BaseProcess) -> None:
 
 
 def _warm_up(live: LiveModel) -> None:
-    """Search once, which loads the compiled loops, or compiles them on the first start after an installation."""
+    """Search once, which loads the compiled loops, or compiles them on the first start after an installation.
+
+    What there is by then stays. So Python need not look through it for garbage again, which would stop all threads for
+    a fifth of a second each time.
+    """
     from treewass.model.inference import count_texts
     from treewass.serve.responses import search_texts, similar_documents
 
@@ -286,3 +291,5 @@ def _warm_up(live: LiveModel) -> None:
     word = held.counter.words[0]
     search_texts(held, [word], 1)
     similar_documents(count_texts(held, [word]), 1, where=None, offset=0, highlight=False)
+    gc.collect()
+    gc.freeze()
