@@ -10,7 +10,7 @@ import pytest
 from tests.serve.conftest import TEXTS, TOKEN
 from treewass import DocumentModel
 from treewass.model.queries import MOST_TYPED
-from treewass.serve import LiveModel, NewDocument, Settings, application, create_app
+from treewass.serve import LiveModel, NewDocument, Settings, create_app, guarded_routes
 from treewass.serve.measures import JsonFormatter
 from treewass.serve.responses import UnexplainedError
 from treewass.serve.service_settings import MOST_BYTES, MOST_CHARACTERS, MOST_NEIGHBORS, MOST_TEXTS
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::treewass.documents.EmptyDocumen
 
 @pytest.fixture(autouse=True)
 def short_delay(monkeypatch):
-    monkeypatch.setattr(application, "_WRONG_TOKEN_SECONDS", 0.01)
+    monkeypatch.setattr(guarded_routes, "_WRONG_TOKEN_SECONDS", 0.01)
 
 
 def post(client, path, expected=200, **body):
@@ -353,7 +353,7 @@ def test_a_wrong_token_is_answered_after_a_while_and_none_at_once(make_client, m
     assert client.delete("/api/documents/1").status_code == 401
     assert not waited
     assert client.delete("/api/documents/1", headers={"Authorization": "Bearer wrong"}).status_code == 401
-    assert waited == [application._WRONG_TOKEN_SECONDS]
+    assert waited == [guarded_routes._WRONG_TOKEN_SECONDS]
 
 
 @pytest.mark.parametrize(

@@ -5,17 +5,13 @@ Reads see the model as it is at one moment. Writes are on the disk when they ans
 
 from __future__ import annotations
 
-import asyncio
-import hmac
-import logging
-import threading
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fastapi import APIRouter, FastAPI, Header, HTTPException, Path, Query, Request, Response, Security
+from fastapi import APIRouter, FastAPI, Header, HTTPException, Path, Query, Response, Security
 from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
@@ -26,6 +22,7 @@ from treewass.model.inference import count_documents, count_texts, describe_docu
 from treewass.model.queries import example_queries
 from treewass.serve import answers, requests
 from treewass.serve.applied_writes import KeyUsedError, NewDocument, UnknownDocumentError
+from treewass.serve.guarded_routes import guarded_route
 from treewass.serve.guards import Guard, RequestLog
 from treewass.serve.lanes import Lane, Lanes
 from treewass.serve.live_model import LiveModel
@@ -43,7 +40,7 @@ from treewass.serve.responses import (
     similar_documents,
 )
 from treewass.serve.reviews import review_of
-from treewass.serve.service_settings import MOST_VALUES, Settings
+from treewass.serve.service_settings import Settings
 from treewass.serve.writes import DamagedWritesError, UncertainWriteError
 
 if TYPE_CHECKING:
@@ -54,13 +51,10 @@ if TYPE_CHECKING:
 
 __all__ = ["create_app"]
 
-_LOGGER = logging.getLogger("treewass.serve")
 _TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _DESCRIPTION = """Search, classify and explain documents with a learned tree over words.
 
 Every error is `{"detail": "one sentence"}`. Writes need the token as `Authorization: Bearer …`."""
-_WRONG_TOKEN_SECONDS = 1.0
-_DELAYED = threading.Semaphore(64)  # wrong tokens that wait; more would use up the requests that are answered at once
 _BEARER = HTTPBearer(auto_error=False, description="The service's token.")
 _Id = Annotated[int, Path(ge=-(2**63), lt=2**63, description="The id of a document.")]
 _Key = Annotated[
@@ -131,8 +125,8 @@ def _add_endpoints(api: FastAPI, live: LiveModel, settings: Settings, measures: 
     def router(route: type[APIRoute], prefix: str = "/api") -> APIRouter:
         return APIRouter(prefix=prefix, route_class=route, dependencies=[Security(_BEARER)], responses=_REFUSED)
 
-    reads = router(_guarded([settings.token, settings.read_token] if settings.reads_need_token else None))
-    writes = router(_guarded([settings.token]))
+    reads = router(guarded_route([settings.token, settings.read_token] if settings.reads_need_token else None))
+    writes = router(guarded_route([settings.token]))
     lanes = Lanes()
     _add_searches(reads, live, lanes)
     _add_questions(reads, live, lanes)
@@ -156,66 +150,6 @@ def _add_endpoints(api: FastAPI, live: LiveModel, settings: Settings, measures: 
     async def health() -> answers.Health:
         """Say that the service answers; needs no token."""
         return answers.Health(status="ok", version=treewass.__version__)
-
-
-def _guarded(tokens: list[str | None] | None) -> type[APIRoute]:
-    """Make routes that demand one of some tokens, then a body of JSON, before they look at the body."""
-
-    class GuardedRoute(APIRoute):
-        def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-            answer = super().get_route_handler()
-
-            async def check_and_answer(request: Request) -> Response:
-                if tokens is not None:
-                    await _demand_token(request, [token for token in tokens if token is not None])
-                if self.body_field is not None:
-                    _demand_json(request)
-                    _demand_few_values(await request.body())
-                return await answer(request)
-
-            return check_and_answer
-
-    return GuardedRoute
-
-
-async def _demand_token(request: Request, expected: list[str]) -> None:
-    """Demand one of some tokens, compared in constant time; a wrong one is answered after a while."""
-    if not expected:
-        raise HTTPException(403, "This service was started without a token for writing: it can be read only.")
-    scheme, _, given = request.headers.get("Authorization", "").partition(" ")
-    found = [hmac.compare_digest(given.strip().encode(), token.encode()) for token in expected]
-    if scheme.lower() == "bearer" and any(found):
-        return
-    if given and _DELAYED.acquire(blocking=False):
-        try:
-            await asyncio.sleep(_WRONG_TOKEN_SECONDS)
-        finally:
-            _DELAYED.release()
-    raise HTTPException(
-        401, "Expected the header Authorization: Bearer, with the service's token.", {"WWW-Authenticate": "Bearer"}
-    )
-
-
-def _demand_json(request: Request) -> None:
-    kind = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
-    if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
-        raise HTTPException(415, f"Expected the header Content-Type: application/json, got {kind[:100] or 'none'}.")
-    encoding = request.headers.get("Content-Encoding", "identity")
-    if encoding.strip().lower() != "identity":
-        raise HTTPException(415, f"Expected a body without Content-Encoding, got {encoding[:100]}.")
-
-
-def _demand_few_values(body: bytes) -> None:
-    """Refuse JSON of very many values before it is read: that would keep all others waiting for seconds."""
-    if b"\0" in body:  # of UTF-16 or UTF-32, where strings end otherwise
-        raise HTTPException(400, "Expected JSON in UTF-8.")
-    without_escapes = body.replace(rb"\\", b"").replace(rb"\"", b"")
-    count = without_escapes.count(b'"') // 2
-    if count <= MOST_VALUES:
-        outside_strings = b"".join(without_escapes.split(b'"')[::2])
-        count = sum(map(outside_strings.count, (b",", b"[", b"{")))
-    if count > MOST_VALUES:
-        raise HTTPException(422, f"Expected at most {MOST_VALUES} values in a body, got about {count}.")
 
 
 def _add_searches(router: APIRouter, live: LiveModel, lanes: Lanes) -> None:
