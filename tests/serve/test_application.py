@@ -705,6 +705,16 @@ def test_an_error_repeats_little_of_what_was_asked_for(writer, name):
     assert len(answer.content) < 1200
 
 
+@pytest.mark.parametrize("number", [2**63, -(2**63) - 1, 10**30])
+def test_whole_numbers_that_would_lose_digits_are_refused(writer, number):
+    document = {"text": "a cat", "columns": {"isbn": number}}
+    answer = post(writer, "documents", 422, documents=[document])
+    assert answer["detail"].endswith("Expected a whole number of 64 bits, or a text.")
+    document["columns"]["isbn"] = 2**63 - 1
+    number = post(writer, "documents", 201, documents=[document])["ids"][0]
+    assert writer.get(f"/api/documents/{number}").json()["columns"] == {"isbn": 2**63 - 1}
+
+
 def test_documents_bring_few_columns_at_a_time(writer):
     columns = {f"column {number}": number for number in range(101)}
     document = {"text": "a cat", "label": "cat", "columns": columns}
