@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from treewass.compute.extras import require
 from treewass.documents.histograms import EmptyDocumentWarning
 from treewass.serve.live_model import LiveModel
-from treewass.serve.service_settings import Settings
+from treewass.serve.service_settings import COUNTS_FOLDER, Settings
 
 if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
@@ -38,7 +38,6 @@ _BACKLOG = 2048
 _SHUTDOWN_SECONDS = 10
 _HEALTHY_SECONDS = 30  # within which a worker answers, on a busy machine too; otherwise another one takes its place
 _DESCRIPTORS = 65_536
-_COUNTS = "PROMETHEUS_MULTIPROC_DIR"  # where workers keep what they count, which each of them adds up
 _CANNOT_START = 3  # with which a worker tells uvicorn that another try would fail too
 _MOUNTS = Path("/proc/self/mounts")
 _NETWORK = {
@@ -104,8 +103,8 @@ def run_service(
         live = opened.enter_context(LiveModel(path, store))
         if workers > 1:
             counts = TemporaryDirectory(prefix="treewass-counts-", ignore_cleanup_errors=True)
-            os.environ[_COUNTS] = opened.enter_context(counts)
-            opened.callback(os.environ.pop, _COUNTS)
+            os.environ[COUNTS_FOLDER] = opened.enter_context(counts)
+            opened.callback(os.environ.pop, COUNTS_FOLDER)
         listener = opened.enter_context(_listen(host, port))
         for number in _SIGNALS:
             opened.callback(signal.signal, number, signal.getsignal(number))
