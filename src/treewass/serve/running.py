@@ -36,6 +36,7 @@ __all__ = ["file_system", "run_service"]
 _LOGGER = logging.getLogger("treewass.serve")
 _BACKLOG = 2048
 _SHUTDOWN_SECONDS = 10
+_KEPT_SECONDS = 60  # that uvicorn keeps a silent connection: more than ours, which begins once an answer was taken
 _HEALTHY_SECONDS = 30  # within which a worker answers, on a busy machine too; otherwise another one takes its place
 _DESCRIPTORS = 65_536
 _CANNOT_START = 3  # with which a worker tells uvicorn that another try would fail too
@@ -224,6 +225,7 @@ def _server_settings() -> dict[str, Any]:
         "server_header": False,
         "proxy_headers": False,
         "backlog": _BACKLOG,
+        "timeout_keep_alive": _KEPT_SECONDS,
         "timeout_graceful_shutdown": _SHUTDOWN_SECONDS,
         "timeout_worker_healthcheck": _HEALTHY_SECONDS,
     }
