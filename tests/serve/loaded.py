@@ -1,9 +1,13 @@
 """A process that has loaded all that a service needs: its forks start at once, and are killed by the tests."""
 
+import json
 import multiprocessing
+import random
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import forkserver
 
+import httpx2
 from uvicorn import _subprocess
 
 from treewass import DocumentModel
@@ -50,3 +54,18 @@ def _write(live, name, told):
         text = f"a cat sleeps {name}-{count}"
         (number,), _ = live.add([NewDocument(text, "cat")], key=text)
         told.send((number, text))
+
+
+def attack(address, hostile, ended, n_clients):
+    """Send hostile requests without a pause, from some clients."""
+    bodies = [(path, json.dumps(body).encode()) for path, body in hostile]
+
+    def send(seed):
+        moment = random.Random(seed)
+        with httpx2.Client(base_url=address, headers={"Content-Type": "application/json"}, timeout=120) as client:
+            while not ended.is_set():
+                path, body = moment.choice(bodies)
+                assert client.post(path, content=body).status_code in (200, 422, 503)
+
+    with ThreadPoolExecutor(n_clients) as clients:
+        list(clients.map(send, range(n_clients)))

@@ -10,7 +10,7 @@ import pytest
 from tests.serve.conftest import TEXTS, TOKEN
 from treewass import DocumentModel
 from treewass.model.queries import MOST_TYPED
-from treewass.serve import LiveModel, NewDocument, Settings, application, create_app
+from treewass.serve import LiveModel, NewDocument, Settings, create_app, guarded_routes
 from treewass.serve.measures import JsonFormatter
 from treewass.serve.responses import UnexplainedError
 from treewass.serve.service_settings import MOST_BYTES, MOST_CHARACTERS, MOST_NEIGHBORS, MOST_TEXTS
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::treewass.documents.EmptyDocumen
 
 @pytest.fixture(autouse=True)
 def short_delay(monkeypatch):
-    monkeypatch.setattr(application, "_WRONG_TOKEN_SECONDS", 0.01)
+    monkeypatch.setattr(guarded_routes, "_WRONG_TOKEN_SECONDS", 0.01)
 
 
 def post(client, path, expected=200, **body):
@@ -353,7 +353,7 @@ def test_a_wrong_token_is_answered_after_a_while_and_none_at_once(make_client, m
     assert client.delete("/api/documents/1").status_code == 401
     assert not waited
     assert client.delete("/api/documents/1", headers={"Authorization": "Bearer wrong"}).status_code == 401
-    assert waited == [application._WRONG_TOKEN_SECONDS]
+    assert waited == [guarded_routes._WRONG_TOKEN_SECONDS]
 
 
 @pytest.mark.parametrize(
@@ -364,6 +364,10 @@ def test_a_wrong_token_is_answered_after_a_while_and_none_at_once(make_client, m
         (b"\xff", 400, "Expected JSON in UTF-8."),
         (b"[" * 100_000, 400, "Expected JSON with fewer brackets inside each other."),
         (b"1" * 5000, 400, "Expected JSON with shorter numbers."),
+        ('{"texts": ["a cat"]}'.encode("utf-16"), 400, "Expected JSON in UTF-8."),
+        (b'{"texts": [' + b"[]," * 60_000 + b"[]]}", 422, "Expected at most 100000 values in a body, got about 1200"),
+        (b'{"texts": [' + b'"\\"",' * 200_001 + b'""]}', 422, "Expected at most 100000 values in a body"),
+        (b'{"texts": ["\\\\\\"", ' + b"{}," * 60_000 + b"{}]}", 422, "Expected at most 100000 values in a body"),
         (b"[]", 422, "body: "),
         (b'{"texts": "a cat"}', 422, "body.texts: Input should be a valid list"),
         (b'{"texts": []}', 422, "at least 1 item"),
@@ -385,6 +389,11 @@ def test_wrong_requests_get_a_sentence(client, body, status, sentence):
     answer = client.post("/api/search", content=body, headers={"Content-Type": "application/json"})
     assert answer.status_code == status, answer.text
     assert sentence in answer.json()["detail"]
+
+
+def test_a_text_may_hold_as_many_commas_and_brackets_as_it_likes(client):
+    texts = ['[,{\\"' * 30_000 + " a cat"] * 10
+    assert len(post(client, "search", texts=texts)["results"]) == 10
 
 
 def test_a_body_without_a_length_is_limited_too(client):
@@ -515,6 +524,9 @@ def test_a_body_that_is_not_said_to_be_json_is_refused(writer, path):
         answer = writer.post(f"/api/{path}", content=b'{"texts": ["a cat"]}', headers=headers)
         assert answer.status_code == 415
         assert answer.json() == {"detail": f"Expected the header Content-Type: application/json, got {found}."}
+    headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
+    answer = writer.post(f"/api/{path}", content=b'{"texts": ["a cat"]}', headers=headers)
+    assert (answer.status_code, answer.json()["detail"]) == (415, "Expected a body without Content-Encoding, got gzip.")
     assert writer.post(f"/api/{path}").status_code == 415
     assert "415" in writer.get("/openapi.json").json()["paths"][f"/api/{path}"]["post"]["responses"]
 
@@ -601,6 +613,8 @@ _REVIEW = ("GET", "/api/review", None)
         ("responses.TreeView.branch", ("GET", "/api/tree", None), [_REVIEW], 17),
         ("application.search_texts", ("POST", "/api/search", {"texts": ["a cat"], "highlight": True}), [_REVIEW], 17),
         ("application.predict_texts", ("POST", "/api/predict", {"texts": ["a cat"], "explain": True}), [_REVIEW], 17),
+        ("application.search_texts", ("POST", "/api/search", {"texts": ["a cat", "a dog"]}), [_COMPARE, _REVIEW], 17),
+        ("application.predict_texts", ("POST", "/api/predict", {"texts": ["a cat " * 2000]}), [_COMPARE, _REVIEW], 17),
         ("reviews.oddities_of", _REVIEW, [_COMPARE, ("GET", "/api/tree", None)], 3),
     ],
 )
@@ -689,6 +703,16 @@ def test_an_error_repeats_little_of_what_was_asked_for(writer, name):
     answer = writer.post("/api/documents", content=columns, headers={"Content-Type": "application/json"})
     assert answer.status_code == 422
     assert len(answer.content) < 1200
+
+
+@pytest.mark.parametrize("number", [2**63, -(2**63) - 1, 10**30])
+def test_whole_numbers_that_would_lose_digits_are_refused(writer, number):
+    document = {"text": "a cat", "columns": {"isbn": number}}
+    answer = post(writer, "documents", 422, documents=[document])
+    assert answer["detail"].endswith("Expected a whole number of 64 bits, or a text.")
+    document["columns"]["isbn"] = 2**63 - 1
+    number = post(writer, "documents", 201, documents=[document])["ids"][0]
+    assert writer.get(f"/api/documents/{number}").json()["columns"] == {"isbn": 2**63 - 1}
 
 
 def test_documents_bring_few_columns_at_a_time(writer):

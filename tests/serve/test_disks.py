@@ -2,6 +2,7 @@
 
 import contextlib
 import subprocess
+import time
 
 import pytest
 
@@ -70,9 +71,11 @@ def test_a_fold_on_a_full_disk_leaves_the_writes_where_they_are(disk):
 
 def test_a_folder_that_can_only_be_read_is_served_unless_writes_wait(disk):
     remount(disk, "ro")
-    with running(disk / "model") as (_, client):
+    with running(disk / "model") as (process, client):
         assert client.get("/api/model").json()["documents"] == 15
         assert client.post("/api/documents", json=CAT).status_code == 503
+        time.sleep(4)  # in which it looks for another model some times
+    assert process.log.count("the model is served, but nothing can be written") == 1
     remount(disk, "rw")
     with LiveModel(disk / "model") as live:
         live.add([NewDocument("a cat sleeps", "cat")])

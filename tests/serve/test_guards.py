@@ -144,6 +144,7 @@ def test_long_headers_are_refused():
     ("hosts", "status"),
     [
         ([b"localhost"], 200), ([b"LOCALHOST:80"], 200), ([b"localhost."], 200), ([b"[::1]:8000"], 200),
+        ([b"localhost "], 200),
         ([], 421), ([b""], 421), ([b"localhost", b"evil"], 421), ([b"localhost:80@evil"], 421), ([b"localhost:x"], 421),
         ([b"[::1]evil"], 421), ([b"localhost evil"], 421), ([b"localhost/evil"], 421), ([b"localhost,evil"], 421),
         ([b"localhost:123456"], 421), ([b"[localhost]"], 421),
@@ -268,6 +269,24 @@ def test_silent_connections_are_closed_and_busy_ones_are_not(looks):
         return answers
 
     assert asyncio.run(talk()) == [b"", b"", b"HTTP/1.1 204"]
+
+
+def test_who_waited_long_for_an_answer_may_ask_again(looks):
+    async def slow(scope, receive, send):
+        await wait_for_looks(looks, 2)
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body"})
+
+    async def talk():
+        async with asyncio.timeout(60), serving(slow) as (_, port):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            for _ in range(2):
+                writer.write(REQUEST)
+                assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 204")
+                await wait_for_looks(looks, 1)
+            writer.close()
+
+    asyncio.run(talk())
 
 
 @pytest.mark.parametrize("application", [large, large_at_once])

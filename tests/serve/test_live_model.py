@@ -1,5 +1,6 @@
 import re
 import shutil
+import sqlite3
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -328,3 +329,27 @@ def test_any_sequence_ends_as_a_model_without_writes_in_a_file_would(fitted, tmp
     for mine, theirs in zip(live.current().index.search(query, 30), expected.index_.search(query, 30), strict=True):
         np.testing.assert_array_equal(mine, theirs)
     live.close()
+
+
+def test_a_model_that_can_only_be_read_is_loaded_once_and_takes_writes_when_it_can(folder, monkeypatch, caplog):
+    def refuse(_):
+        error = sqlite3.OperationalError("attempt to write a readonly database")
+        error.sqlite_errorcode = sqlite3.SQLITE_READONLY
+        raise error
+
+    with monkeypatch.context() as patched:
+        patched.setattr("treewass.serve.writes._connected", refuse)
+        live = LiveModel(folder)
+        held = live.current()
+        live.follow()
+        with pytest.raises(OSError, match="cannot be opened or written"):
+            live.add([NewDocument("a cat sleeps", "cat")])
+        live.follow()
+        assert live.current() is held
+        assert caplog.text.count("nothing can be written") == 1
+        DocumentModel.load(folder).save(folder)
+        live.follow()
+        assert live.current() is not held
+    with live:
+        assert live.add([NewDocument("a cat sleeps", "cat")]) == ([15], False)
+        assert len(live.current().index) == 16

@@ -156,6 +156,24 @@ def test_headers_without_an_end_are_refused(folder):
         assert client.get("/api/health").status_code == 200
 
 
+@pytest.mark.parametrize("framing", [b"Content-Length: %d", b"Transfer-Encoding: chunked"])
+def test_a_body_behind_a_request_for_another_protocol_is_no_request(folder, framing):
+    hidden = b"DELETE /api/documents/1 HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Request-ID: hidden\r\n\r\n"
+    upgrade = b"Upgrade: h2c\r\nConnection: Upgrade\r\n"
+    with running(folder) as (process, client):
+        address = (client.base_url.host, client.base_url.port)
+        length = framing % len(hidden) if b"%" in framing else framing
+        for head, status in ((upgrade + length + b"\r\n", b"400"), (upgrade, b"200")):
+            with socket.create_connection(address, timeout=SECONDS) as connection:
+                connection.sendall(b"GET /api/health HTTP/1.1\r\nHost: 127.0.0.1\r\n" + head + b"\r\n")
+                with contextlib.suppress(OSError):  # closed by then
+                    time.sleep(0.2)
+                    connection.sendall(hidden)
+                answer = b"".join(iter(lambda: connection.recv(10_000), b""))
+                assert answer.startswith(b"HTTP/1.1 " + status)
+    assert "hidden" not in process.log
+
+
 @pytest.mark.slow
 def test_workers_follow_each_other(folder):
     with running(folder, "--workers", "2") as (process, client):

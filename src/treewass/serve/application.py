@@ -5,17 +5,13 @@ Reads see the model as it is at one moment. Writes are on the disk when they ans
 
 from __future__ import annotations
 
-import asyncio
-import hmac
-import logging
-import threading
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fastapi import APIRouter, FastAPI, Header, HTTPException, Path, Query, Request, Response, Security
+from fastapi import APIRouter, FastAPI, Header, HTTPException, Path, Query, Response, Security
 from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
@@ -26,6 +22,7 @@ from treewass.model.inference import count_documents, count_texts, describe_docu
 from treewass.model.queries import example_queries
 from treewass.serve import answers, requests
 from treewass.serve.applied_writes import KeyUsedError, NewDocument, UnknownDocumentError
+from treewass.serve.guarded_routes import guarded_route
 from treewass.serve.guards import Guard, RequestLog
 from treewass.serve.lanes import Lane, Lanes
 from treewass.serve.live_model import LiveModel
@@ -54,13 +51,10 @@ if TYPE_CHECKING:
 
 __all__ = ["create_app"]
 
-_LOGGER = logging.getLogger("treewass.serve")
 _TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _DESCRIPTION = """Search, classify and explain documents with a learned tree over words.
 
 Every error is `{"detail": "one sentence"}`. Writes need the token as `Authorization: Bearer …`."""
-_WRONG_TOKEN_SECONDS = 1.0
-_DELAYED = threading.Semaphore(64)  # wrong tokens that wait; more would use up the requests that are answered at once
 _BEARER = HTTPBearer(auto_error=False, description="The service's token.")
 _Id = Annotated[int, Path(ge=-(2**63), lt=2**63, description="The id of a document.")]
 _Key = Annotated[
@@ -131,8 +125,8 @@ def _add_endpoints(api: FastAPI, live: LiveModel, settings: Settings, measures: 
     def router(route: type[APIRoute], prefix: str = "/api") -> APIRouter:
         return APIRouter(prefix=prefix, route_class=route, dependencies=[Security(_BEARER)], responses=_REFUSED)
 
-    reads = router(_guarded([settings.token, settings.read_token] if settings.reads_need_token else None))
-    writes = router(_guarded([settings.token]))
+    reads = router(guarded_route([settings.token, settings.read_token] if settings.reads_need_token else None))
+    writes = router(guarded_route([settings.token]))
     lanes = Lanes()
     _add_searches(reads, live, lanes)
     _add_questions(reads, live, lanes)
@@ -144,9 +138,11 @@ def _add_endpoints(api: FastAPI, live: LiveModel, settings: Settings, measures: 
     counts = router(reads.route_class, "")
 
     @counts.get("/metrics", include_in_schema=False)
-    def metrics() -> Response:
-        text = measures.text(len(live.current().index), live.n_pending, live.pending_bytes)
-        return Response(text, media_type="text/plain; version=0.0.4")
+    async def metrics() -> Response:
+        def count() -> bytes:
+            return measures.text(len(live.current().index), live.n_pending, live.pending_bytes)
+
+        return Response(await lanes.reads.run(count), media_type="text/plain; version=0.0.4")
 
     api.include_router(counts)
 
@@ -154,49 +150,6 @@ def _add_endpoints(api: FastAPI, live: LiveModel, settings: Settings, measures: 
     async def health() -> answers.Health:
         """Say that the service answers; needs no token."""
         return answers.Health(status="ok", version=treewass.__version__)
-
-
-def _guarded(tokens: list[str | None] | None) -> type[APIRoute]:
-    """Make routes that demand one of some tokens, then a body of JSON, before they look at the body."""
-
-    class GuardedRoute(APIRoute):
-        def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-            answer = super().get_route_handler()
-
-            async def check_and_answer(request: Request) -> Response:
-                if tokens is not None:
-                    await _demand_token(request, [token for token in tokens if token is not None])
-                if self.body_field is not None:
-                    _demand_json(request)
-                return await answer(request)
-
-            return check_and_answer
-
-    return GuardedRoute
-
-
-async def _demand_token(request: Request, expected: list[str]) -> None:
-    """Demand one of some tokens, compared in constant time; a wrong one is answered after a while."""
-    if not expected:
-        raise HTTPException(403, "This service was started without a token for writing: it can be read only.")
-    scheme, _, given = request.headers.get("Authorization", "").partition(" ")
-    found = [hmac.compare_digest(given.strip().encode(), token.encode()) for token in expected]
-    if scheme.lower() == "bearer" and any(found):
-        return
-    if given and _DELAYED.acquire(blocking=False):
-        try:
-            await asyncio.sleep(_WRONG_TOKEN_SECONDS)
-        finally:
-            _DELAYED.release()
-    raise HTTPException(
-        401, "Expected the header Authorization: Bearer, with the service's token.", {"WWW-Authenticate": "Bearer"}
-    )
-
-
-def _demand_json(request: Request) -> None:
-    kind = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
-    if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
-        raise HTTPException(415, f"Expected the header Content-Type: application/json, got {kind[:100] or 'none'}.")
 
 
 def _add_searches(router: APIRouter, live: LiveModel, lanes: Lanes) -> None:
@@ -213,7 +166,7 @@ def _add_searches(router: APIRouter, live: LiveModel, lanes: Lanes) -> None:
             )
             return answers.SearchResults(results=found)
 
-        return await _written(lanes.explanations if request.highlight else lanes.reads, answer)
+        return await _written(lanes.of(request.texts, explained=request.highlight), answer)
 
     @router.post("/similar", tags=["questions"], response_model=answers.SearchResults, responses=_NO_DOCUMENT)
     async def similar(request: requests.SimilarRequest) -> Response:
@@ -234,7 +187,7 @@ def _add_searches(router: APIRouter, live: LiveModel, lanes: Lanes) -> None:
             )
             return answers.SearchResults(results=found)
 
-        return await _written(lanes.explanations if request.highlight else lanes.reads, answer)
+        return await _written(lanes.of(request.texts or [], explained=request.highlight), answer)
 
 
 def _add_questions(router: APIRouter, live: LiveModel, lanes: Lanes) -> None:
@@ -246,7 +199,7 @@ def _add_questions(router: APIRouter, live: LiveModel, lanes: Lanes) -> None:
         def answer() -> answers.Predictions:
             return answers.Predictions(predictions=predict_texts(live.current(), request.texts, request.explain))
 
-        return await _written(lanes.explanations if request.explain else lanes.reads, answer)
+        return await _written(lanes.of(request.texts, explained=request.explain), answer)
 
     @router.post("/explain", tags=["questions"], responses=_NO_DOCUMENT, response_model=answers.Comparison)
     async def explain(request: requests.ExplainRequest) -> Response:

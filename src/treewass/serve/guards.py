@@ -63,7 +63,7 @@ class PatientProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to watch a connection."""
         super().connection_made(transport)
-        self._look_later(None, 0)
+        self._look_later(True, None, 0)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Watch it no longer."""
@@ -88,11 +88,15 @@ class PatientProtocol(HttpToolsProtocol):
         self._head_bytes = 0
         super().on_message_complete()
 
-    def _look_later(self, latest: Any, unread: int) -> None:
-        self._next_look = self.loop.call_later(_SILENT_SECONDS, self._look, latest, unread)
+    def _unsupported_upgrade_warning(self) -> None:
+        """Answer a request for another protocol as if it asked for none, and close: what follows it was not read."""
+        self.cycle.keep_alive = False
 
-    def _look(self, before: Any, unread_before: int) -> None:
-        """Close a connection if nothing has happened since the last look and no request is being answered.
+    def _look_later(self, is_idle: bool, latest: Any, unread: int) -> None:
+        self._next_look = self.loop.call_later(_SILENT_SECONDS, self._look, is_idle, latest, unread)
+
+    def _look(self, was_idle: bool, before: Any, unread_before: int) -> None:
+        """Close a connection if nothing has happened since the last look, and no request was being answered then.
 
         If the client has taken nothing of an answer, the connection cannot be closed: it is cut.
         """
@@ -100,9 +104,10 @@ class PatientProtocol(HttpToolsProtocol):
         if 0 < unread == unread_before:
             self.transport.abort()
             return
-        if latest is before and not unread and (latest is None or latest.response_complete):
+        is_idle = not unread and (latest is None or latest.response_complete)
+        if is_idle and was_idle and latest is before:
             self.transport.close()
-        self._look_later(latest, unread)
+        self._look_later(is_idle, latest, unread)
 
 
 _HOST = re.compile(r"(?:\[(?P<address>[0-9a-f:.]+)\]|(?P<name>[a-z0-9._-]+))(?::[0-9]{1,5})?")
@@ -154,10 +159,13 @@ class Guard:
         if sum(len(name) + len(value) for name, value in pairs) > MOST_HEADER_BYTES:
             raise _RefusedError(431, f"Expected headers of at most {MOST_HEADER_BYTES} bytes.", {"connection": "close"})
         hosts = [value for name, value in pairs if name == b"host"]
-        if self._host_names and (len(hosts) != 1 or _host_name(hosts[0]) not in self._host_names):
+        if self._host_names and (len(hosts) != 1 or _host_name(hosts[0].strip()) not in self._host_names):
             raise _RefusedError(421, f"This service answers to {', '.join(self._host_names)} only.")
         headers = dict(pairs)
-        length = headers.get(b"content-length", b"0")
+        if b"upgrade" in headers and (b"content-length" in headers or b"transfer-encoding" in headers):
+            sentence = "Expected HTTP/1.1 without the header Upgrade for a request with a body."
+            raise _RefusedError(400, sentence, {"connection": "close"})  # what follows is not known to be its body
+        length = headers.get(b"content-length", b"0").strip()
         if not length.isdigit() or int(length[:20]) > MOST_BYTES:
             raise _too_large(drained=headers.get(b"expect") is None)
         return headers

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import anyio
@@ -14,6 +14,7 @@ from treewass.compute.threads import count_cores
 __all__ = ["Lane", "Lanes"]
 
 _Result = TypeVar("_Result")
+_QUICK = 10_000  # characters of a text that is answered within milliseconds
 
 
 class Lane:
@@ -38,10 +39,17 @@ class Lane:
 
 
 class Lanes:
-    """The lanes of a service: answers of milliseconds, explanations of up to a second, reviews, and writes."""
+    """The lanes of a service: answers of milliseconds, many texts at once, explanations, reviews, and writes."""
 
     def __init__(self) -> None:
         self.reads = Lane(min(8, 2 * count_cores()), 256)
-        self.explanations = Lane(1, 16)
+        self.batches = Lane(1, 16)  # of seconds: a hundred texts
+        self.explanations = Lane(1, 16)  # of up to a second
         self.reviews = Lane(1, 2)  # of some seconds, each for all documents
         self.writes = Lane(1, 64)
+
+    def of(self, texts: Sequence[str], *, explained: bool) -> Lane:
+        """Return the lane of a request that asks for these texts."""
+        if explained:
+            return self.explanations
+        return self.reads if len(texts) <= 1 and sum(map(len, texts)) <= _QUICK else self.batches

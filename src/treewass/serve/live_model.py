@@ -93,6 +93,7 @@ class LiveModel:
         self._writes = _open_writes(self._folder, store)
         self._head, self._last, self._seen = Head("", ""), Row(0, {}, ""), -1
         self._refused = ""  # the name of a model in the folder that the writes do not follow
+        self._unbegun: tuple[Head | None] | None = None  # the head that was found where no other could be written
         self._ended = threading.Event()
         self._follower: threading.Thread | None = None
         self._keys: dict[str, tuple[str, list[int]]] = {}
@@ -304,6 +305,8 @@ class LiveModel:
     def _is_current(self) -> bool:
         """Apply what others have written; tell whether that is all there is to do."""
         with self._changing, self._writes.reading():
+            if self._unbegun is not None and self._writes.is_read_only:
+                return self._unbegun == (self._writes.head(),) and self._is_in_folder()
             return self._catch_up() and (self._is_in_folder() or self._is_refused())
 
     def _is_in_folder(self) -> bool:
@@ -370,6 +373,7 @@ class LiveModel:
             head = Head(uuid.uuid4().hex, name, note.number)
         else:
             head, rows, held = self._followed(before, name, held, note, writable)
+        self._unbegun = None if writable or head == before else (before,)
         if writable and head != before:
             self._writes.begin(head)
         self._held, self._head = held, head

@@ -10,9 +10,10 @@ from datetime import UTC, datetime
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
-__all__ = ["SHARED_FOLDER", "JsonFormatter", "Measures"]
+from treewass.serve.service_settings import COUNTS_FOLDER
 
-SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # where workers keep their counts; it must be set before this is imported
+__all__ = ["JsonFormatter", "Measures"]
+
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
 
@@ -46,7 +47,7 @@ class Measures:
         self._pending.set(pending_writes)
         self._bytes.set(pending_bytes)
         registry = self._registry
-        if SHARED_FOLDER in os.environ:
+        if COUNTS_FOLDER in os.environ:
             registry = CollectorRegistry()
             MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
         return generate_latest(registry)

@@ -36,6 +36,7 @@ class PostgresWrites(Writes):
     """
 
     is_shared = True
+    is_read_only = False
     n_bytes = 0  # the database sees to its own size
 
     def __init__(self, dsn: str) -> None:
@@ -130,7 +131,7 @@ class PostgresWrites(Writes):
             self._database = connect(self._dsn)
         return self._database
 
-    def _damaged(self, what: str, *_: str) -> DamagedWritesError:
+    def _damaged(self, what: str) -> DamagedWritesError:
         return DamagedWritesError(
             f"Expected the writes in the database as they were written, but {what}. Restore the table {_CHANNEL} from "
             "a backup; to give up the writes, drop its rows."

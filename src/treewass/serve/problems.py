@@ -43,7 +43,7 @@ def _explain_refusal(_: Request, error: Exception) -> JSONResponse:
     status = error.status_code if isinstance(error, AnyHTTPException) else 500
     headers = getattr(error, "headers", None)
     sentence = str(getattr(error, "detail", "Something went wrong."))
-    if status == 400:  # by FastAPI, for a body that json.loads cannot read for another reason than its form
+    if status == 400 and error.__cause__ is not None:  # by FastAPI, for a body that is no JSON for other reasons
         causes = ((UnicodeDecodeError, "in UTF-8"), (RecursionError, "with fewer brackets inside each other"))
         wanted = next((text for kind, text in causes if isinstance(error.__cause__, kind)), "with shorter numbers")
         sentence = f"Expected JSON {wanted}."

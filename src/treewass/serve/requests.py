@@ -47,6 +47,13 @@ _Wanted = Value | _Values | Annotated[list[_Values], Field(max_length=20, fail_f
 _Filter = Annotated[dict[str, _Wanted], Field(max_length=_MOST_FILTERS), _at_most(_MOST_FILTERS)]
 
 
+def _kept_exactly(value: Any) -> Any:
+    """Refuse a whole number of more than 64 bits, which would be taken for a float and lose digits."""
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise PydanticCustomError("too_large", "Expected a whole number of 64 bits, or a text")
+    return value
+
+
 class _Request(BaseModel):
     model_config = {"extra": "forbid", "strict": True}
 
@@ -150,7 +157,7 @@ class NewDocumentView(_Request):
         str | None, Field(min_length=1, max_length=1000, description="Your own name of it, which no other has.")
     ] = None
     columns: Annotated[
-        dict[Annotated[str, Field(max_length=200)], Value],
+        dict[Annotated[str, Field(max_length=200)], Annotated[Value, BeforeValidator(_kept_exactly)]],
         Field(max_length=_MOST_COLUMNS, description="What else to keep of it, to filter by."),
         _at_most(_MOST_COLUMNS),
     ] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import multiprocessing
 import os
@@ -23,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from treewass.compute.extras import require
 from treewass.documents.histograms import EmptyDocumentWarning
 from treewass.serve.live_model import LiveModel
-from treewass.serve.service_settings import Settings
+from treewass.serve.service_settings import COUNTS_FOLDER, Settings
 
 if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
@@ -35,9 +36,9 @@ __all__ = ["file_system", "run_service"]
 _LOGGER = logging.getLogger("treewass.serve")
 _BACKLOG = 2048
 _SHUTDOWN_SECONDS = 10
+_KEPT_SECONDS = 60  # that uvicorn keeps a silent connection: more than ours, which begins once an answer was taken
 _HEALTHY_SECONDS = 30  # within which a worker answers, on a busy machine too; otherwise another one takes its place
 _DESCRIPTORS = 65_536
-_COUNTS = "PROMETHEUS_MULTIPROC_DIR"  # where workers keep what they count, which each of them adds up
 _CANNOT_START = 3  # with which a worker tells uvicorn that another try would fail too
 _MOUNTS = Path("/proc/self/mounts")
 _NETWORK = {
@@ -103,8 +104,8 @@ def run_service(
         live = opened.enter_context(LiveModel(path, store))
         if workers > 1:
             counts = TemporaryDirectory(prefix="treewass-counts-", ignore_cleanup_errors=True)
-            os.environ[_COUNTS] = opened.enter_context(counts)
-            opened.callback(os.environ.pop, _COUNTS)
+            os.environ[COUNTS_FOLDER] = opened.enter_context(counts)
+            opened.callback(os.environ.pop, COUNTS_FOLDER)
         listener = opened.enter_context(_listen(host, port))
         for number in _SIGNALS:
             opened.callback(signal.signal, number, signal.getsignal(number))
@@ -224,6 +225,7 @@ def _server_settings() -> dict[str, Any]:
         "server_header": False,
         "proxy_headers": False,
         "backlog": _BACKLOG,
+        "timeout_keep_alive": _KEPT_SECONDS,
         "timeout_graceful_shutdown": _SHUTDOWN_SECONDS,
         "timeout_worker_healthcheck": _HEALTHY_SECONDS,
     }
@@ -277,7 +279,11 @@ def _end_with(parent: BaseProcess) -> None:
 
 
 def _warm_up(live: LiveModel) -> None:
-    """Search once, which loads the compiled loops, or compiles them on the first start after an installation."""
+    """Search once, which loads the compiled loops, or compiles them on the first start after an installation.
+
+    What there is by then stays. So Python need not look through it for garbage again, which would stop all threads for
+    a fifth of a second each time.
+    """
     from treewass.model.inference import count_texts
     from treewass.serve.responses import search_texts, similar_documents
 
@@ -286,3 +292,5 @@ def _warm_up(live: LiveModel) -> None:
     word = held.counter.words[0]
     search_texts(held, [word], 1)
     similar_documents(count_texts(held, [word]), 1, where=None, offset=0, highlight=False)
+    gc.collect()
+    gc.freeze()

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 __all__ = [
+    "COUNTS_FOLDER",
     "LOOPBACK",
     "MOST_BYTES",
     "MOST_CHARACTERS",
@@ -15,6 +16,7 @@ __all__ = [
     "MOST_HIGHLIGHTS",
     "MOST_NEIGHBORS",
     "MOST_TEXTS",
+    "MOST_VALUES",
     "SHORTEST_TOKEN",
     "Settings",
 ]
@@ -27,7 +29,9 @@ MOST_HEADER_BYTES = 32_768  # of a request
 MOST_HIGHLIGHTS = 10  # of a search, the neighbours; each needs a plan, which long texts make slow
 MOST_NEIGHBORS = 100  # of a search, the k
 MOST_TEXTS = 100  # of a request
+MOST_VALUES = 100_000  # of a request's JSON: lists, and what is in them
 SHORTEST_TOKEN = 16
+COUNTS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # the variable that says where workers keep what they count
 LOOPBACK = ("127.0.0.1", "localhost", "::1")  # hosts that only this machine can reach
 _TOKEN = re.compile(r"[!-~]+")
 

@@ -35,6 +35,10 @@ __all__ = [
 Record = dict[str, Any]
 _LOGGER = logging.getLogger("treewass.serve")
 _TABLE = "CREATE TABLE IF NOT EXISTS writes (number INTEGER PRIMARY KEY, record BLOB NOT NULL, hash TEXT NOT NULL)"
+_ADVICE = (
+    "Restore the folder from a backup; to give up the writes since the last fold, move writes.sqlite and writes.last "
+    "away."
+)
 _PAGE, _FRAME = 4096, 4096 + 24  # bytes of a page, and of one in SQLite's log, whose own head has 32
 _BUSY_SECONDS = 20.0
 _TRY_SECONDS = 0.05  # SQLite looks ever more seldom for a lock, so it is asked anew: a busy writer leaves short gaps
@@ -125,6 +129,11 @@ class Writes:
         self._inode = -1
         self._appended: Row | None = None
         self._has_failed = self._is_closed = False
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether the file could not be opened to write to it, until now."""
+        return self._connection is None or self._watcher is None
 
     @property
     def n_bytes(self) -> int:
@@ -246,7 +255,7 @@ class Writes:
             return
         ((found,),) = self._execute("SELECT max(number) FROM writes")
         if number > max(found or 0, held):
-            raise self._damaged(f"it ends before write {number}, which was acknowledged", self._last_path.name)
+            raise self._damaged(f"it ends before write {number}, which was acknowledged")
 
     def truncate(self) -> None:
         """Move SQLite's log into the file and empty it, unless somebody reads at this moment."""
@@ -334,11 +343,9 @@ class Writes:
             finally:
                 os.close(descriptor)
 
-    def _damaged(self, what: str, *others: str) -> DamagedWritesError:
-        names = " and ".join((self.path.name, *others))
+    def _damaged(self, what: str) -> DamagedWritesError:
         return DamagedWritesError(
-            f"Expected the writes in {self.path} as they were written, but {what}: it is damaged. Restore the folder "
-            f"from a backup; to give up the writes since the last fold, move {names} away."
+            f"Expected the writes in {self.path} as they were written, but {what}: it is damaged. {_ADVICE}"
         )
 
 
@@ -391,8 +398,7 @@ def _explained(error: sqlite3.Error, path: Path) -> Exception:
     if isinstance(error, sqlite3.ProgrammingError):
         return OSError(errno.EBADF, "the file of writes is closed", str(path))
     return DamagedWritesError(
-        f"Expected the writes of a service in {path}, but SQLite says: {error}. The file is damaged. Restore the "
-        "folder from a backup; to give up the writes since the last fold, move the file away."
+        f"Expected the writes of a service in {path}, but SQLite says: {error}. The file is damaged. {_ADVICE}"
     )
 
 
