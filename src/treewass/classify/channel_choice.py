@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from treewass.votes.calibration import PooledVote, fit_pool
+from treewass.votes.calibration import PULL, PooledVote, Pull, fit_pool
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,7 +32,11 @@ class Calibration(NamedTuple):
 
 
 def calibrate(
-    prior: NDArray[np.float64], temperature: float, held: HeldOut, learners: Sequence[ChannelLearner] = ()
+    prior: NDArray[np.float64],
+    temperature: float,
+    held: HeldOut,
+    learners: Sequence[ChannelLearner] = (),
+    pull: Pull = PULL,
 ) -> Calibration:
     """Fit the vote to held-out documents, with one channel after the other; without any, it is a plain vote.
 
@@ -44,7 +48,7 @@ def calibrate(
 
     def fit(channel_scores: list[NDArray[np.float64]]) -> tuple[PooledVote, float]:
         held_out = held.labels, held.distances, held.truth
-        return fit_pool(prior, temperature, *held_out, channel_scores, held.weights, held.neighbor_weights)
+        return fit_pool(prior, temperature, *held_out, channel_scores, held.weights, held.neighbor_weights, pull)
 
     def choose(learner: ChannelLearner) -> tuple[float, PooledVote, NDArray[np.float64]]:
         parts = [(learner.prepare(others), learner.counted(queries)) for queries, others in held.parts]
