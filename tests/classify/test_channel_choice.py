@@ -1,9 +1,11 @@
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from treewass import TreeWassersteinClassifier
 from treewass.classify.channel_choice import PENALTIES, walk
 from treewass.documents import make_documents
+from treewass.votes.calibration import fit_pool
 
 
 @pytest.mark.parametrize("best", range(len(PENALTIES)))
@@ -47,6 +49,19 @@ def test_parts_add_up_to_the_logarithm_of_the_probabilities(corpus):
     total = parts.neighbors + parts.channels[0] + parts.prior
     differences = (total - logarithms) - (total - logarithms)[:, :1]
     np.testing.assert_allclose(differences, 0, atol=1e-9)
+
+
+def test_sums_are_in_one_order_whatever_the_number_of_threads(corpus, monkeypatch):
+    threads = []
+
+    def watched(*arguments):
+        threads.extend(library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas")
+        return fit_pool(*arguments)
+
+    monkeypatch.setattr("treewass.classify.channel_choice.fit_pool", watched)
+    with threadpool_limits(2):
+        TreeWassersteinClassifier("bow").fit(*corpus)
+    assert set(threads) == {1}
 
 
 @pytest.mark.parametrize("settings", [{"vote": "fallback"}, {"calibrate": False}])

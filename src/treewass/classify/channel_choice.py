@@ -43,6 +43,8 @@ def calibrate(
     In each part a channel learns from the documents that the metric has learned from. Its penalty is chosen on the
     held-out documents; the channel returned has learned from all.
     """
+    from threadpoolctl import threadpool_limits
+
     scores: list[NDArray[np.float64]] = []
     channels, penalties = {}, {}
 
@@ -63,12 +65,13 @@ def calibrate(
         best = walk(loss)
         return best, *tried[best]
 
-    vote, _ = fit([])
-    for learner in learners if held.parts else ():
-        best, vote, new = choose(learner)
-        scores.append(new)
-        penalties[learner.name] = best
-        channels[learner.name] = learner.prepare(np.arange(learner.codes.size))(best)
+    with threadpool_limits(1):  # sums in one order, whatever the number of cores; threads only wait for each other
+        vote, _ = fit([])
+        for learner in learners if held.parts else ():
+            best, vote, new = choose(learner)
+            scores.append(new)
+            penalties[learner.name] = best
+            channels[learner.name] = learner.prepare(np.arange(learner.codes.size))(best)
     return Calibration(vote, channels, penalties)
 
 
