@@ -8,8 +8,10 @@ from treewass_bench.commands import app
 from treewass_bench.datasets import load_split
 from treewass_bench.few import drawn_rows
 from treewass_bench.methods import folds_of
-from treewass_bench.pull import pull_cells, pull_markdown, pulls
+from treewass_bench.pull import pull_cells, pull_markdown, pulls, with_wrong
 from treewass_bench.rows import Row, RowFiles
+
+VOTERS = ("neighbours alone", "default")
 
 
 def test_one_pull_changes_at_a_time():
@@ -18,7 +20,11 @@ def test_one_pull_changes_at_a_time():
 
 
 def test_now_is_what_the_classifier_does_and_a_strong_pull_is_something_else(folder):
-    (found,) = (cell.measure() for cell in pull_cells(folder, ["pets"], 1) if cell.case["labels"] == 20)
+    (found,) = (
+        cell.measure()
+        for cell in pull_cells(folder, ["pets"], 1)
+        if cell.case["labels"] == 20 and "wrong_percent" not in cell.case
+    )
     split = load_split("pets", 0, folder)
     others, held = folds_of(split.X_train, split.y_train, 5)[0]
     rows = drawn_rows(split.y_train, others, 0, 20)
@@ -57,3 +63,26 @@ def test_another_value_is_chosen_only_beyond_a_standard_error(tmp_path):
 def test_sets_count_alike_however_many_draws_they_have():
     rows = [row("twitter", draw, **{"votes_×_4": 0.0}) for draw in range(4)] + [row("amazon", 0)]
     assert "| 0.5000 (20.00) |" in pull_markdown(rows)
+
+
+def test_wrong_labels_are_a_fifth_and_never_right():
+    labels = np.repeat(["a", "b", "c"], 20)
+    assert [int((with_wrong(labels, draw) != labels).sum()) for draw in range(3)] == [12, 12, 12]
+
+
+def test_errors_with_wrong_labels_stand_beside_the_plain_vote(folder):
+    (found,) = (
+        cell.measure()
+        for cell in pull_cells(folder, ["pets"], 1)
+        if cell.case["labels"] == 20 and "wrong_percent" in cell.case
+    )
+    assert len(found) == 2 + 2 * len(pulls())
+    case = {"set": "twitter", "labels": 20, "wrong_percent": 20}
+    measures = {f"error_percent, {voters}, {title}": 31.0 for voters in VOTERS for title in pulls()}
+    rows = [
+        row("twitter", 0),
+        Row("pull", case | {"draw": 0}, measures | {"error_percent, plain vote": 30.0}, "", environment={}),
+        Row("pull", case | {"draw": 1}, measures | {"error_percent, plain vote": 34.0}, "", environment={}),
+    ]
+    rows += [Row("pull", one.case | {"labels": 50}, one.measures, "", environment={}) for one in rows[1:]]
+    assert "| prior / 16 | -1.0 (TWITTER -1.0 ± 2.0) |" in pull_markdown(rows)
