@@ -277,6 +277,24 @@ def validation_command(
         _measure(validation_cells(data, sets.split(","), methods.split(","), splits, folds), as_json, output)
 
 
+@app.command("pull")
+def pull_command(
+    as_json: AsJson = False,
+    sets: Sets = f"{_SETS},20news",
+    draws: Annotated[int, typer.Option(min=1, max=5, help="Draws of labels.")] = 5,
+    data: Data = None,
+    output: Output = None,
+    table: Table = None,
+) -> None:
+    """Measure, on training documents alone, how closely a calibrated vote should stay to the plain one."""
+    from treewass_bench.pull import pull_cells, pull_markdown
+
+    if table is not None:
+        _lay_out(table, ("pull",), pull_markdown)
+    else:
+        _measure(pull_cells(data, sets.split(","), draws), as_json, output)
+
+
 @app.command("border")
 def border_command(
     as_json: AsJson = False,

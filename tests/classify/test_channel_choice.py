@@ -1,9 +1,11 @@
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from treewass import TreeWassersteinClassifier
 from treewass.classify.channel_choice import PENALTIES, walk
 from treewass.documents import make_documents
+from treewass.votes.calibration import fit_pool
 
 
 @pytest.mark.parametrize("best", range(len(PENALTIES)))
@@ -49,6 +51,19 @@ def test_parts_add_up_to_the_logarithm_of_the_probabilities(corpus):
     np.testing.assert_allclose(differences, 0, atol=1e-9)
 
 
+def test_sums_are_in_one_order_whatever_the_number_of_threads(corpus, monkeypatch):
+    threads = []
+
+    def watched(*arguments):
+        threads.extend(library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas")
+        return fit_pool(*arguments)
+
+    monkeypatch.setattr("treewass.classify.channel_choice.fit_pool", watched)
+    with threadpool_limits(2):
+        TreeWassersteinClassifier("bow").fit(*corpus)
+    assert set(threads) == {1}
+
+
 @pytest.mark.parametrize("settings", [{"vote": "fallback"}, {"calibrate": False}])
 def test_a_vote_that_is_not_calibrated_has_no_channel(corpus, settings):
     assert TreeWassersteinClassifier("bow", **settings).fit(*corpus).channels_ == {}
@@ -69,7 +84,10 @@ def test_a_channel_mends_neighbours_that_say_nothing():
 
 
 def drawn(n_train, n_classes, seed, noise=0.0, skew=None, n_words=400):
-    """Draw topical documents to learn from and 400 to test on; some labels wrong, or one class larger than others."""
+    """Draw topical documents to learn from and 400 to test on; some labels wrong, or one class larger than others.
+
+    Return both with labels that may be wrong, and the right ones of the latter.
+    """
     X, y = make_documents(3000, n_words=n_words, words_per_document=12, n_classes=n_classes, random_state=seed)
     random = np.random.RandomState(seed)
     if skew is not None:
@@ -79,10 +97,13 @@ def drawn(n_train, n_classes, seed, noise=0.0, skew=None, n_words=400):
     else:
         rows = random.permutation(3000)[: n_train + 400]
     train, test = rows[:n_train], rows[n_train:]
-    labels = y[train].copy()
-    wrong = random.rand(n_train) < noise
-    labels[wrong] = random.choice(np.unique(y), wrong.sum())
-    return X[train], labels, X[test], y[test]
+    given = y.copy()
+    wrong = np.flatnonzero(random.rand(y.size) < noise)
+    given[wrong] = (y[wrong] + random.randint(1, n_classes, wrong.size)) % n_classes  # never the right one
+    return X[train], given[train], X[test], given[test], y[test]
+
+
+WRONG = {"n_train": 50, "n_classes": 3, "noise": 0.2}
 
 
 @pytest.mark.slow
@@ -92,22 +113,32 @@ def drawn(n_train, n_classes, seed, noise=0.0, skew=None, n_words=400):
         {"n_train": 20, "n_classes": 3},
         {"n_train": 50, "n_classes": 4},
         {"n_train": 200, "n_classes": 4},
+        {"n_train": 20, "n_classes": 3, "noise": 0.2},
+        WRONG,
         {"n_train": 200, "n_classes": 3, "noise": 0.2},
+        {"n_train": 50, "n_classes": 3, "skew": 0.95},
         {"n_train": 200, "n_classes": 3, "skew": 0.95},
     ],
     ids=str,
 )
 @pytest.mark.parametrize("linear", [True, False])
-def test_calibration_does_not_collapse(case, linear):
-    """Over six draws its labels are no worse than those of the plain vote, but for noise, and its log-loss is lower."""
+def test_calibration_does_not_collapse(request, case, linear):
+    """Over six draws its labels are no worse than those of the plain vote, but for noise, and its log-loss is lower.
+
+    Errors count against right labels. The log-loss is that of labels as wrong as those learned from: their
+    probabilities are what calibration fits.
+    """
+    if linear and case == WRONG:
+        reason = "a known limit: the channel believes wrong labels of 50 short documents more than the neighbours do"
+        request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
     errors, losses = [], []
     for seed in range(6):
-        X, y, X_test, truth = drawn(seed=seed, **case)
+        X, y, X_test, given, truth = drawn(seed=seed, **case)
         for settings in ({"calibrate": False}, {"linear": linear}):
             model = TreeWassersteinClassifier(**settings).fit(X, y)
             probabilities = model.predict_proba(X_test)
-            known = np.isin(truth, model.classes_)
-            own = probabilities[known, np.searchsorted(model.classes_, truth[known])]
+            known = np.isin(given, model.classes_)
+            own = probabilities[known, np.searchsorted(model.classes_, given[known])]
             errors.append((model.classes_[probabilities.argmax(axis=1)] != truth).mean())
             losses.append(-np.log(np.maximum(own, 1e-12)).mean())
     plain, calibrated = np.reshape(errors, (6, 2)).T

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from treewass.votes.calibration import PooledVote, fit_pool
+from treewass.votes.calibration import PULL, PooledVote, Pull, fit_pool
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,19 +32,25 @@ class Calibration(NamedTuple):
 
 
 def calibrate(
-    prior: NDArray[np.float64], temperature: float, held: HeldOut, learners: Sequence[ChannelLearner] = ()
+    prior: NDArray[np.float64],
+    temperature: float,
+    held: HeldOut,
+    learners: Sequence[ChannelLearner] = (),
+    pull: Pull = PULL,
 ) -> Calibration:
     """Fit the vote to held-out documents, with one channel after the other; without any, it is a plain vote.
 
     In each part a channel learns from the documents that the metric has learned from. Its penalty is chosen on the
     held-out documents; the channel returned has learned from all.
     """
+    from threadpoolctl import threadpool_limits
+
     scores: list[NDArray[np.float64]] = []
     channels, penalties = {}, {}
 
     def fit(channel_scores: list[NDArray[np.float64]]) -> tuple[PooledVote, float]:
         held_out = held.labels, held.distances, held.truth
-        return fit_pool(prior, temperature, *held_out, channel_scores, held.weights, held.neighbor_weights)
+        return fit_pool(prior, temperature, *held_out, channel_scores, held.weights, held.neighbor_weights, pull)
 
     def choose(learner: ChannelLearner) -> tuple[float, PooledVote, NDArray[np.float64]]:
         parts = [(learner.prepare(others), learner.counted(queries)) for queries, others in held.parts]
@@ -59,12 +65,13 @@ def calibrate(
         best = walk(loss)
         return best, *tried[best]
 
-    vote, _ = fit([])
-    for learner in learners if held.parts else ():
-        best, vote, new = choose(learner)
-        scores.append(new)
-        penalties[learner.name] = best
-        channels[learner.name] = learner.prepare(np.arange(learner.codes.size))(best)
+    with threadpool_limits(1):  # sums in one order, whatever the number of cores; threads only wait for each other
+        vote, _ = fit([])
+        for learner in learners if held.parts else ():
+            best, vote, new = choose(learner)
+            scores.append(new)
+            penalties[learner.name] = best
+            channels[learner.name] = learner.prepare(np.arange(learner.codes.size))(best)
     return Calibration(vote, channels, penalties)
 
 

@@ -13,14 +13,23 @@ from treewass.votes.rules import distance_vote
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["WIDTHS", "LogParts", "PooledVote", "fit_pool"]
+__all__ = ["PULL", "WIDTHS", "LogParts", "PooledVote", "Pull", "fit_pool"]
 
 WIDTHS = (0.5, 1.0, 2.0)  # times the temperature: votes that listen to near, more and most neighbours
 _PRIOR_SHARE = 0.02  # of every vote: no class is impossible because none of the neighbours has it
-_PULL, _PRIOR_PULL = 1.0, 20.0  # documents' worth, towards the plain vote
-_CHANNEL_PULL = 0.0125  # scores are about one, and weights of channels larger than those of votes
 _LEAST_WEIGHT, _MOST_WEIGHT = 0.05, 10.0  # however few documents say so, neighbours are listened to
 _MOST_CHANNEL_WEIGHT = 50.0
+
+
+class Pull(NamedTuple):
+    """How strongly weights are drawn towards those of the plain vote: so many documents' worth."""
+
+    votes: float = 1.0
+    prior: float = 20.0  # towards the sum of the votes' weights, where class shares say nothing beyond the votes
+    channels: float = 0.0125  # scores are about one, and weights of channels larger than those of votes
+
+
+PULL = Pull()
 
 
 class LogParts(NamedTuple):
@@ -97,14 +106,15 @@ def fit_pool(
     scores: Sequence[NDArray[np.float64]] = (),
     weights: NDArray[np.float64] | None = None,
     neighbor_weights: NDArray[np.float64] | None = None,
+    pull: Pull = PULL,
 ) -> tuple[PooledVote, float]:
     """Choose the weights that make held-out documents most probable; a plain distance vote if there are none.
 
     Neighbours' class numbers and distances have shape (n_queries, k), nearest first, and `truth` holds the queries' own
     class numbers. Each channel gives scores of shape (n_queries, n_classes). The temperatures of the votes are `WIDTHS`
-    times the one given. The fewer documents there are, the closer the weights stay to those of the plain vote. Returned
-    with the vote is what was minimised: the log-loss and that pull. Weights, one by default, say how many documents a
-    query counts as, shape (n_queries,), and how many a neighbour, shape (n_queries, k).
+    times the one given. The fewer documents there are, the closer `pull` keeps the weights to those of the plain vote.
+    Returned with the vote is what was minimised: the log-loss and that pull. Weights, one by default, say how many
+    documents a query counts as, shape (n_queries,), and how many a neighbour, shape (n_queries, k).
     """
     from scipy.optimize import minimize
 
@@ -123,19 +133,20 @@ def fit_pool(
     queries, counted = np.arange(truth.size), np.ones(truth.size) if weights is None else weights
     shares, n_documents = counted / counted.sum(), counted.sum()
     votes = slice(len(WIDTHS))
-    pull = np.array([_PULL] * len(WIDTHS) + [_CHANNEL_PULL] * len(scores) + [0.0]) / n_documents
+    strengths = np.array([pull.votes] * len(WIDTHS) + [pull.channels] * len(scores) + [0.0]) / n_documents
+    prior_strength = pull.prior / n_documents
 
     def loss(values: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         probabilities = _softmax(addends @ values)
         chosen = np.maximum(probabilities[queries, truth], np.finfo(float).tiny)
         change = probabilities * shares[:, None]
         change[queries, truth] -= shares
-        pulled = pull * (values - plain)
+        pulled = strengths * (values - plain)
         beyond = values[-1] - values[votes].sum()  # how much the prior says beyond what it says in the votes
-        penalty = pulled @ (values - plain) / 2 + _PRIOR_PULL / n_documents * beyond**2 / 2
+        penalty = pulled @ (values - plain) / 2 + prior_strength * beyond**2 / 2
         gradient = np.einsum("qc,qcv->v", change, addends) + pulled
-        gradient[votes] -= _PRIOR_PULL / n_documents * beyond
-        gradient[-1] += _PRIOR_PULL / n_documents * beyond
+        gradient[votes] -= prior_strength * beyond
+        gradient[-1] += prior_strength * beyond
         return float(-shares @ np.log(chosen) + penalty), gradient
 
     start = np.array([1 / len(WIDTHS)] * len(WIDTHS) + [1.0] * (len(scores) + 1))
