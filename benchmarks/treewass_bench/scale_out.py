@@ -189,11 +189,16 @@ def _fit_by_file(folder: Path, target: Path) -> tuple[float, Any]:
 
 def _fit_with_dask(folder: Path, target: Path) -> tuple[None, Any]:
     from treewass.distributed import fit
-    from treewass.distributed.files import dask_engine
+    from treewass.distributed.files import LOCAL_SETTINGS, dask_engine
 
+    dask: Any = require("dask", purpose=_PURPOSE, extra="dask")
     distributed: Any = require("distributed", purpose=_PURPOSE, extra="dask")
-    cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit=0)
-    with cluster, distributed.Client(cluster) as client, TemporaryDirectory(dir=folder) as place:
+    with (
+        dask.config.set(LOCAL_SETTINGS),  # as `treewass fit --workers` does
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit=0) as cluster,
+        distributed.Client(cluster) as client,
+        TemporaryDirectory(dir=folder) as place,
+    ):
         fit(str(folder / "train" / "*.parquet"), client=client, folder=place).save(target)
         scored = _score(folder, target, dask_engine(client))
     return None, scored  # the CPU time of workers is known when they have ended

@@ -11,7 +11,7 @@ from distributed import Client, LocalCluster
 
 from treewass import DocumentModel, ShardedIndex
 from treewass.distributed import build_shards, fit, open_shards, predict, search
-from treewass.distributed.files import dask_engine
+from treewass.distributed.files import LOCAL_SETTINGS, dask_engine
 
 pytestmark = pytest.mark.slow
 N_DOCUMENTS = 60
@@ -20,7 +20,7 @@ N_DOCUMENTS = 60
 @pytest.fixture(scope="module")
 def client():
     with (
-        dask.config.set({"distributed.deploy.lost-worker-timeout": "30 days"}),  # as `treewass fit --workers` does
+        dask.config.set(LOCAL_SETTINGS),  # as `treewass fit --workers` does
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
         Client(cluster) as client,
     ):

@@ -68,17 +68,15 @@ def _engine(workers: int | None, scheduler: str | None) -> Iterator[Engine]:
         yield one_after_another
         return
     distributed: Any = require("distributed", purpose="--workers and --scheduler", extra="dask")
-    from treewass.distributed.files import dask_engine
+    from treewass.distributed.files import LOCAL_SETTINGS, dask_engine
 
     if scheduler is not None:
         with distributed.Client(scheduler) as client:
             yield dask_engine(client)
         return
     dask: Any = require("dask", purpose="--workers", extra="dask")
-    # A worker that is lost again 15 s after a loss, just while it starts, would be given up by Dask for good.
-    patience = {"distributed.deploy.lost-worker-timeout": "30 days"}
     with (
-        dask.config.set(patience),
+        dask.config.set(LOCAL_SETTINGS),
         distributed.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0") as cluster,
         distributed.Client(cluster) as client,
     ):

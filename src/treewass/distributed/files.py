@@ -23,8 +23,15 @@ if TYPE_CHECKING:
 
     from treewass.search.sharded_index import ShardedIndex
 
-__all__ = ["build_shards", "dask_engine", "fit", "predict"]
+__all__ = ["LOCAL_SETTINGS", "build_shards", "dask_engine", "fit", "predict"]
 
+LOCAL_SETTINGS = {  # of Dask, for a cluster on this machine
+    # A worker that is lost again 15 s after a loss, just while it starts, would be given up by Dask for good.
+    "distributed.deploy.lost-worker-timeout": "30 days",
+    # What watches processes at rest took 5 % of a core for two workers, most of it by these two.
+    "distributed.admin.tick.interval": "1s",
+    "distributed.worker.profile.enabled": False,
+}
 Source = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
