@@ -144,8 +144,8 @@ def tile_size(n_documents: int, multiple: int = 64, most: int = TILE) -> int:
 
     Examples
     --------
-    >>> tile_size(5), tile_size(65), tile_size(10**6)
-    (64, 128, 8064)
+    >>> tile_size(5), tile_size(65), tile_size(8192), tile_size(10**6)
+    (64, 128, 8192, 8064)
     """
     return min(most, SEVERAL) if n_documents > most else min(most, max(64, -(-n_documents // multiple) * multiple))
 
