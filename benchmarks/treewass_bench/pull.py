@@ -13,8 +13,8 @@ import numpy as np
 
 from treewass import TreeWassersteinClassifier
 from treewass.classify import classifier
-from treewass.classify.channel_choice import calibrate
-from treewass.votes.calibration import PULL, Pull
+from treewass.classify.calibration import calibrate
+from treewass.votes.pooled_vote import PULL, Pull
 from treewass_bench.cells import Cell
 from treewass_bench.datasets import PAPER_SETS, Split, load_split
 from treewass_bench.few import drawn_rows

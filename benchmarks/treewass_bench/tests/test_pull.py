@@ -3,7 +3,7 @@ import pytest
 from typer.testing import CliRunner
 
 from treewass import TreeWassersteinClassifier
-from treewass.votes.calibration import PULL
+from treewass.votes.pooled_vote import PULL
 from treewass_bench.commands import app
 from treewass_bench.datasets import load_split
 from treewass_bench.few import drawn_rows

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from treewass.classify.channel_choice import calibrate
+from treewass.classify.calibration import calibrate
 from treewass.classify.held_out import HeldOut, hold_out
 from treewass.classify.metric_parameter import learn_metric
 from treewass.compute.arguments import check_choice
@@ -19,10 +19,10 @@ from treewass.search.index import TreeIndex
 from treewass.search.segments import compact_weights
 from treewass.trees.embedding import unknown_rows
 from treewass.trees.metric import TreeMetric
-from treewass.votes.calibration import PooledVote
 from treewass.votes.channels import ScoreChannel, TermsOf, select_rows
 from treewass.votes.linear_scores import ChannelLearner, LinearScores
 from treewass.votes.neighbors import NeighborClassifier
+from treewass.votes.pooled_vote import PooledVote
 from treewass.votes.rules import VOTES, NeighborVote, first_of_weight, vote_temperature
 from treewass.votes.vector_scores import VectorScores
 

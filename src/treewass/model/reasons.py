@@ -17,7 +17,7 @@ from treewass.votes.channels import select_rows
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from treewass.votes.calibration import PooledVote
+    from treewass.votes.pooled_vote import PooledVote
 
 __all__ = ["explain_label"]
 

@@ -17,8 +17,8 @@ from treewass.model.evaluation import Evaluation
 from treewass.model.kept_columns import RESERVED, KeptColumn
 from treewass.model.vectorizers import restore_counter
 from treewass.search.held_documents import AnyIndex
-from treewass.votes.calibration import PooledVote
 from treewass.votes.channels import WEIGHINGS, ScoreChannel
+from treewass.votes.pooled_vote import PooledVote
 from treewass.votes.rules import VOTES, NeighborVote
 
 if TYPE_CHECKING:

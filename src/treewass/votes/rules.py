@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from treewass.votes.calibration import PooledVote
+    from treewass.votes.pooled_vote import PooledVote
 
 __all__ = [
     "VOTES",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from treewass.votes.calibration import PULL, PooledVote, Pull, fit_pool
+from treewass.votes.pooled_vote import PULL, PooledVote, Pull, fit_pool
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -3,7 +3,7 @@ import pytest
 
 from treewass import TreeWassersteinClassifier
 from treewass.documents import make_documents
-from treewass.votes.calibration import WIDTHS, fit_pool
+from treewass.votes.pooled_vote import WIDTHS, fit_pool
 
 PRIOR = np.array([0.5, 0.5])
 

@@ -3,9 +3,9 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from treewass import TreeWassersteinClassifier
-from treewass.classify.channel_choice import PENALTIES, walk
+from treewass.classify.calibration import PENALTIES, walk
 from treewass.documents import make_documents
-from treewass.votes.calibration import fit_pool
+from treewass.votes.pooled_vote import fit_pool
 
 
 @pytest.mark.parametrize("best", range(len(PENALTIES)))
@@ -58,7 +58,7 @@ def test_sums_are_in_one_order_whatever_the_number_of_threads(corpus, monkeypatc
         threads.extend(library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas")
         return fit_pool(*arguments)
 
-    monkeypatch.setattr("treewass.classify.channel_choice.fit_pool", watched)
+    monkeypatch.setattr("treewass.classify.calibration.fit_pool", watched)
     with threadpool_limits(2):
         TreeWassersteinClassifier("bow").fit(*corpus)
     assert set(threads) == {1}
