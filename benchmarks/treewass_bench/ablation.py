@@ -143,7 +143,8 @@ def ablation_markdown(rows: Iterable[Row]) -> str:
             lines.append((f"{variant}, {kind}", [mean_figure(_measured(rows, name, measure)) for name in sets]))
         lines.append((f"published {variant}", [figure(PUBLISHED_VARIANTS[variant].get(name)) for name in sets]))
     return table("test error in %", [name.upper() for name in sets], lines) + (
-        "\nMean ± standard deviation over the splits, one fit a split with margin 10 and 30 epochs. The variants are "
+        "\nMean ± standard deviation over the splits, one fit a split with margin 10 and 30 epochs; a figure without ± "
+        "is of the first split alone. The variants are "
         "compared on documents of mass one: training with mass 5 and α = 2 is training with mass 1 and α = 10. No word "
         "vectors are used.\n"
     )
@@ -177,8 +178,8 @@ def loss_markdown(rows: Iterable[Row]) -> str:
         lines.append((f"{title} there", [figure(float(np.mean(values)), ".2f") for values in there]))
         lines.append((f"{title} in the end", [figure(float(np.mean(values)), ".2f") for values in ends]))
     return table("loss", [name.upper() for name in sets], lines) + (
-        "\nEquation (6), margin 10, means over the splits; a fifth of the training documents is held out. The paper "
-        "shows its losses in a figure without numbers.\n"
+        "\nEquation (6), margin 10, means over the same splits; a fifth of the training documents is held out. The "
+        "paper shows its losses in a figure without numbers.\n"
     )
 
 

@@ -108,7 +108,8 @@ def depth_markdown(rows: Iterable[Row]) -> str:
         )
         lines.append((title, [mean_figure(errors.get((name, method, depth), [])) for name in sets]))
     return table("test error in %", [name.upper() for name in sets], lines) + (
-        "\nFall-back vote, k = 19, over all splits; STW with the margin selected for each depth; TSW with three seeds "
+        "\nFall-back vote, k = 19, over all splits, a figure without ± is of one; STW with the margin selected for "
+        "each depth; TSW with three seeds "
         "where there is one split (OHSUMED, REUTERS). The paper shows "
         "these errors in a figure without numbers. It counts the words' level too, so that its depth of STW is one "
         "more than that of the internal nodes. TSW uses GloVe vectors of 100 dimensions, the paper's word2vec has "
