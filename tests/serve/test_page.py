@@ -763,3 +763,14 @@ def test_a_model_without_labels_says_that_it_cannot_predict(open_page, unlabelle
     page.locator("#text").fill("a puppy barks")
     page.get_by_role("button", name="Classify").click()
     page.get_by_text("but this one was learned without").wait_for()
+
+
+def test_the_answer_to_a_text_sent_before_the_model_is_known_stays(open_page, unlabelled_address):
+    page = open_page("#/classify", base=unlabelled_address)
+    held = Held(page, "**/api/model", "model")
+    page.reload()
+    page.locator("#text").fill("a puppy barks")
+    page.get_by_role("button", name="Classify").click()
+    page.wait_for_timeout(300)  # for an answer that comes before the view is opened, which clears the sentence
+    held.release()
+    page.get_by_text("but this one was learned without").wait_for(timeout=10_000)

@@ -85,8 +85,13 @@ export async function learnModel() {
   return model;
 }
 
+let sayOpened;
+export const opened = new Promise((resolve) => (sayOpened = resolve)); // once the first view is, which gives up what runs
+
 async function start() {
-  if (await attempt(learnModel)) show();
+  if (!(await attempt(learnModel))) return;
+  show();
+  sayOpened();
 }
 
 find("theme").addEventListener("click", switchTheme);

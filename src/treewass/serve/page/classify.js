@@ -1,7 +1,7 @@
 // The label of a text, typed, opened or dropped on the page, and why it gets it.
 
 import { askLatest } from "./api.js";
-import { attempt, report } from "./app.js";
+import { attempt, opened, report } from "./app.js";
 import { badge, compareLink, find, heading, keyOf, make, marked, percent, shares } from "./dom.js";
 
 const LONGEST = 200_000; // characters, as the service takes
@@ -64,6 +64,7 @@ async function read(file) {
 async function classify() {
   find("prediction").replaceChildren();
   const text = find("text").value;
+  await opened;
   const { predictions } = await askLatest("predict", { texts: [text], explain: true });
   const [found] = predictions;
   const unknown = make("p", { className: "hint" }, "No word of it is known to the model: these are the shares of the classes.");
