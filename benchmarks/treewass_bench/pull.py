@@ -36,6 +36,7 @@ PULL_SETS = (*PAPER_SETS, "20news")
 _SIZES = (20, 50, 200, None)  # labels; None: all
 _FACTORS = {"/ 16": 1 / 16, "/ 4": 1 / 4, "× 4": 4.0, "× 16": 16.0}
 _NOW = "now"
+_PULLS = ("votes", "prior", "channels")
 _DRAWS = 5
 _MOST = 1000
 _LEAST_PROBABILITY = 1e-15
@@ -44,7 +45,7 @@ _PLAIN, _NEIGHBORS, _DEFAULT = "plain vote", "neighbours alone", "default"
 _PROTOCOL = (
     "training documents of the first split in five parts, equal documents together; labels drawn from four of them, "
     f"one of each class first, and at most {_MOST} documents of the fifth asked about; one of the three pulls is "
-    "multiplied or divided, the others stay; the default classifier on the paper's words; no test document is read"
+    "multiplied or divided, or no label doubted, the others stay; the default classifier on the paper's words; no test document is read"
 )
 
 _WRONG_PROTOCOL = (
@@ -88,19 +89,19 @@ def pull_cells(data: str | None = None, sets: Sequence[str] = PULL_SETS, draws: 
 
 
 def pulls() -> dict[str, Pull]:
-    """List the pulls that are compared: those of now, and those with one of the three changed.
+    """List the pulls that are compared: those of now, those with one of the three changed, and those without doubt.
 
     Examples
     --------
     >>> pulls()["prior / 4"]
-    Pull(votes=1.0, prior=5.0, channels=0.0125)
+    Pull(votes=1.0, prior=5.0, channels=0.0125, doubt=0.3)
     """
     changed = {
         f"{name} {title}": PULL._replace(**{name: getattr(PULL, name) * factor})
-        for name in Pull._fields
+        for name in _PULLS
         for title, factor in _FACTORS.items()
     }
-    return {_NOW: PULL} | changed
+    return {_NOW: PULL} | changed | {"no doubt": PULL._replace(doubt=0.0)}
 
 
 def _measured(name: str, size: int | None, draw: int, data: str | None) -> dict[str, Value]:
@@ -204,7 +205,7 @@ def pull_markdown(rows: Iterable[Row]) -> str:
     own = [row for row in rows if "wrong_percent" not in row.case]
     now, error_now = _by_set(own, "log_loss", _NOW), _by_set(own, "error_percent", _NOW)
     lines = []
-    for name in Pull._fields:
+    for name in _PULLS:
         losses = {title: _by_set(own, "log_loss", f"{name} {title}") for title in _FACTORS}
         errors = {title: _by_set(own, "error_percent", f"{name} {title}") for title in _FACTORS}
         entries = {title: _entry(losses[title], errors[title]) for title in _FACTORS}

@@ -3,7 +3,7 @@ import pytest
 
 from treewass import TreeWassersteinClassifier
 from treewass.documents import make_documents
-from treewass.votes.pooled_vote import WIDTHS, fit_pool
+from treewass.votes.pooled_vote import PULL, WIDTHS, _HeldOutLoss, fit_pool
 
 PRIOR = np.array([0.5, 0.5])
 
@@ -37,6 +37,27 @@ def test_no_class_is_impossible_and_neighbours_are_always_heard():
     pool, _ = fit_pool(PRIOR, 0.5, labels, distances, truth)
     assert min(pool.weights) > 0
     assert (pool.probabilities(labels, distances) > 0).all()
+
+
+@pytest.mark.parametrize("doubted", [0.0, 0.2])
+def test_the_gradient_is_that_of_the_loss(doubted):
+    truth, labels, distances = noisy_neighbours(0.7, n_queries=40)
+    random = np.random.RandomState(1)
+    plain = np.array([0.0, 1.0, 0.0, 0.0, 1.0])
+    loss = _HeldOutLoss(random.randn(40, 2, 5), truth, PRIOR, random.rand(40), plain, PULL)
+    values = random.rand(5)
+    numeric = [(loss(values + step, doubted)[0] - loss(values - step, doubted)[0]) / 2e-6 for step in 1e-6 * np.eye(5)]
+    np.testing.assert_allclose(loss(values, doubted)[1], numeric, atol=1e-8)
+
+
+@pytest.mark.parametrize(("n_queries", "is_doubted"), [(60, True), (200, False)])
+def test_labels_are_doubted_where_there_are_few(n_queries, is_doubted):
+    truth, labels, distances = noisy_neighbours(0.8, n_queries)
+    given = np.where(np.arange(n_queries) % 5 == 0, 1 - truth, truth)
+    believing, default = (
+        fit_pool(PRIOR, 0.5, labels, distances, given, pull=pull)[0] for pull in (PULL._replace(doubt=0.0), PULL)
+    )
+    assert (default.weights != believing.weights) is is_doubted
 
 
 def test_calibration_can_be_left_out():

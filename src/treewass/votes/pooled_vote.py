@@ -19,14 +19,17 @@ WIDTHS = (0.5, 1.0, 2.0)  # times the temperature: votes that listen to near, mo
 _PRIOR_SHARE = 0.02  # of every vote: no class is impossible because none of the neighbours has it
 _LEAST_WEIGHT, _MOST_WEIGHT = 0.05, 10.0  # however few documents say so, neighbours are listened to
 _MOST_CHANNEL_WEIGHT = 50.0
+_MOST_SCALE = 2.0  # of all weights together
+_FEW = 200  # documents, of which some labels are doubted
 
 
 class Pull(NamedTuple):
-    """How strongly weights are drawn towards those of the plain vote: so many documents' worth."""
+    """How strongly weights are drawn towards those of the plain vote: so many documents' worth; and what is doubted."""
 
     votes: float = 1.0
     prior: float = 20.0  # towards the sum of the votes' weights, where class shares say nothing beyond the votes
     channels: float = 0.0125  # scores are about one, and weights of channels larger than those of votes
+    doubt: float = 0.3  # the share of labels that may be wrong where there are hardly any; none of 200 documents
 
 
 PULL = Pull()
@@ -113,10 +116,12 @@ def fit_pool(
     Neighbours' class numbers and distances have shape (n_queries, k), nearest first, and `truth` holds the queries' own
     class numbers. Each channel gives scores of shape (n_queries, n_classes). The temperatures of the votes are `WIDTHS`
     times the one given. The fewer documents there are, the closer `pull` keeps the weights to those of the plain vote.
-    Returned with the vote is what was minimised: the log-loss and that pull. Weights, one by default, say how many
-    documents a query counts as, shape (n_queries,), and how many a neighbour, shape (n_queries, k).
+    Of few documents some labels are doubted, so that no wrong one decides how weights compare; how large all of them
+    are is then chosen without doubt. Returned with the vote is what was minimised first: the log-loss and that pull.
+    Weights, one by default, say how many documents a query counts as, shape (n_queries,), and how many a neighbour,
+    shape (n_queries, k).
     """
-    from scipy.optimize import minimize
+    from scipy.optimize import minimize, minimize_scalar
 
     temperatures = tuple(width * temperature for width in WIDTHS)
     plain = np.array([float(width == 1) for width in WIDTHS] + [0.0] * len(scores) + [1.0])
@@ -130,29 +135,53 @@ def fit_pool(
         return vote(plain), 0.0
     log_prior = np.broadcast_to(np.log(prior), (truth.size, prior.size))
     addends = np.dstack([evidence_of(labels, distances, neighbor_weights), *scores, log_prior])
-    queries, counted = np.arange(truth.size), np.ones(truth.size) if weights is None else weights
-    shares, n_documents = counted / counted.sum(), counted.sum()
-    votes = slice(len(WIDTHS))
-    strengths = np.array([pull.votes] * len(WIDTHS) + [pull.channels] * len(scores) + [0.0]) / n_documents
-    prior_strength = pull.prior / n_documents
+    counted = np.ones(truth.size) if weights is None else weights
+    loss = _HeldOutLoss(addends, truth, prior, counted, plain, pull)
+    start = np.array([1 / len(WIDTHS)] * len(WIDTHS) + [1.0] * (len(scores) + 1))
+    bounds = [(_LEAST_WEIGHT, _MOST_WEIGHT)] * len(WIDTHS) + [(0.0, _MOST_CHANNEL_WEIGHT)] * len(scores)
+    bounds.append((_LEAST_WEIGHT, _MOST_WEIGHT))
+    doubted = pull.doubt * max(0.0, 1 - float(counted.sum()) / _FEW)
+    found = minimize(loss, start, args=(doubted,), jac=True, method="L-BFGS-B", bounds=bounds)
+    if not doubted:
+        return vote(found.x), float(found.fun)
+    scales = min(1.0, _LEAST_WEIGHT / found.x[: len(WIDTHS)].sum()), _MOST_SCALE
+    scale = minimize_scalar(lambda scale: loss(scale * found.x)[0], bounds=scales, method="bounded").x
+    return vote(scale * found.x), float(found.fun)
 
-    def loss(values: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        probabilities = _softmax(addends @ values)
-        chosen = np.maximum(probabilities[queries, truth], np.finfo(float).tiny)
-        change = probabilities * shares[:, None]
-        change[queries, truth] -= shares
-        pulled = strengths * (values - plain)
+
+@dataclass(frozen=True, slots=True)
+class _HeldOutLoss:
+    """The log-loss of held-out documents, and what pulls weights towards those of the plain vote; with its gradient.
+
+    Of the labels, `doubted` is the share that is taken for anyone's, drawn by the class shares.
+    """
+
+    addends: NDArray[np.float64]  # (n_queries, n_classes, n_weights): what weights are of
+    truth: NDArray[np.intp]
+    prior: NDArray[np.float64]
+    counted: NDArray[np.float64]  # how many documents each counts as
+    plain: NDArray[np.float64]
+    pull: Pull
+
+    def __call__(self, values: NDArray[np.float64], doubted: float = 0.0) -> tuple[float, NDArray[np.float64]]:
+        queries, votes, n_documents = np.arange(self.truth.size), slice(len(WIDTHS)), self.counted.sum()
+        shares = self.counted / n_documents
+        probabilities = _softmax(self.addends @ values)
+        believed = (1 - doubted) * probabilities[queries, self.truth]
+        chosen = np.maximum(believed + doubted * self.prior[self.truth], np.finfo(float).tiny)
+        heard = shares * (believed / chosen) if doubted else shares
+        change = probabilities * heard[:, None]
+        change[queries, self.truth] -= heard
+        n_channels = values.size - len(WIDTHS) - 1
+        strengths = np.array([self.pull.votes] * len(WIDTHS) + [self.pull.channels] * n_channels + [0.0]) / n_documents
+        prior_strength = self.pull.prior / n_documents
+        pulled = strengths * (values - self.plain)
         beyond = values[-1] - values[votes].sum()  # how much the prior says beyond what it says in the votes
-        penalty = pulled @ (values - plain) / 2 + prior_strength * beyond**2 / 2
-        gradient = np.einsum("qc,qcv->v", change, addends) + pulled
+        penalty = pulled @ (values - self.plain) / 2 + prior_strength * beyond**2 / 2
+        gradient = np.einsum("qc,qcv->v", change, self.addends) + pulled
         gradient[votes] -= prior_strength * beyond
         gradient[-1] += prior_strength * beyond
         return float(-shares @ np.log(chosen) + penalty), gradient
-
-    start = np.array([1 / len(WIDTHS)] * len(WIDTHS) + [1.0] * (len(scores) + 1))
-    bounds = [(_LEAST_WEIGHT, _MOST_WEIGHT)] * len(WIDTHS) + [(0.0, _MOST_CHANNEL_WEIGHT)] * len(scores)
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[*bounds, (_LEAST_WEIGHT, _MOST_WEIGHT)])
-    return vote(found.x), float(found.fun)
 
 
 def _softmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:
