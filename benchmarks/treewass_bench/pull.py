@@ -45,7 +45,8 @@ _PLAIN, _NEIGHBORS, _DEFAULT = "plain vote", "neighbours alone", "default"
 _PROTOCOL = (
     "training documents of the first split in five parts, equal documents together; labels drawn from four of them, "
     f"one of each class first, and at most {_MOST} documents of the fifth asked about; one of the three pulls is "
-    "multiplied or divided, or no label doubted, the others stay; the default classifier on the paper's words; no test document is read"
+    "multiplied or divided, or no label doubted, the others stay; the default classifier on the paper's words; no test "
+    "document is read"
 )
 
 _WRONG_PROTOCOL = (
