@@ -95,7 +95,7 @@ def pulls() -> dict[str, Pull]:
     Examples
     --------
     >>> pulls()["prior / 4"]
-    Pull(votes=1.0, prior=5.0, channels=0.0125, doubt=0.3)
+    Pull(votes=1.0, prior=5.0, channels=0.0125, doubt=0.2)
     """
     changed = {
         f"{name} {title}": PULL._replace(**{name: getattr(PULL, name) * factor})

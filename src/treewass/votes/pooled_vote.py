@@ -29,7 +29,7 @@ class Pull(NamedTuple):
     votes: float = 1.0
     prior: float = 20.0  # towards the sum of the votes' weights, where class shares say nothing beyond the votes
     channels: float = 0.0125  # scores are about one, and weights of channels larger than those of votes
-    doubt: float = 0.3  # the share of labels that may be wrong where there are hardly any; none of 200 documents
+    doubt: float = 0.2  # the share of labels that may be wrong where there are hardly any; none of 200 documents
 
 
 PULL = Pull()
