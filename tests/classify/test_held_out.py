@@ -52,6 +52,13 @@ def test_copies_of_one_document_are_never_held_out_from_each_other():
     assert held.labels.shape == held.distances.shape == (0, 5)
 
 
+def test_nothing_is_held_out_where_most_documents_are_the_only_ones_of_their_class():
+    X, _ = make_documents(24, n_words=40, n_classes=2, random_state=0)
+    for n_alone, n_queries in ((12, 24), (13, 0)):
+        labels = np.maximum(np.arange(24) - (24 - n_alone), -1) + 1
+        assert hold_out(check_counts(X), labels, lambda *_: bow_metric(40), 3).truth.size == n_queries
+
+
 def test_nothing_is_learned_from_documents_of_one_class():
     X, _ = make_documents(30, n_words=40, n_classes=2, random_state=0)
     labels = np.zeros(30, dtype=np.intp)

@@ -58,13 +58,15 @@ def hold_out(
     Of each part, at most 2000 documents look for neighbours.
 
     Counts are canonical, labels are class numbers, weights say how many documents each counts as, one by default, and
-    `learn` makes a metric of these. There are fewer than k neighbours where a part is smaller, and no queries at all if
-    there are fewer than 20 documents.
+    `learn` makes a metric of these. There are fewer than k neighbours where a part is smaller. There are no queries at
+    all if there are fewer than 20 documents, or if most of them have a class that no other document has: what nobody
+    can guess says nothing about who is to be believed.
     """
     weights = np.ones(labels.size) if weights is None else weights
     nothing = np.zeros((0, k))
     found = [HeldOut(np.zeros(0, dtype=np.intp), nothing.astype(np.intp), nothing, np.zeros(0), nothing)]
-    parts = list(_parts(counts, labels, weights))
+    is_alone = np.bincount(labels)[labels] == 1
+    parts = list(_parts(counts, labels, weights)) if 2 * np.count_nonzero(is_alone) <= labels.size else []
     with show_progress("learning without held-out documents", len(parts), verbose) as advance:
         for queries, others in parts:
             if np.unique(labels[others]).size < 2:  # the part holds all documents of the other classes
