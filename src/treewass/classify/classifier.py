@@ -59,7 +59,8 @@ class TreeWassersteinClassifier(NeighborClassifier):
         Whether the calibrated vote also listens to a linear channel: support vectors on the TF-IDF of words, fitted on
         the same documents; and, where profiles have word vectors, to logistic regression on the mean vector of a
         document's words. Without it the neighbours alone decide. A vote that is not calibrated has no channel, and
-        neither has one of fewer than 20 documents, of which none are held out.
+        neither has one of fewer than 20 documents, or of documents of which most are the only ones of their class:
+        of these none are held out.
     n_jobs : int, optional
         Threads for batches of queries; -1 for all cores. Results do not depend on it.
     random_state : int, RandomState instance or None, default=0
