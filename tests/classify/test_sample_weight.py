@@ -32,8 +32,11 @@ def test_weight_is_repetition(settings):
 def test_weight_is_repetition_in_the_channel_but_for_the_tolerance_of_its_solver():
     weighted = TreeWassersteinClassifier().fit(X[:80], y[:80], sample_weight=WEIGHTS)
     repeated = TreeWassersteinClassifier().fit(X[:80][REPEATED], y[:80][REPEATED])
-    np.testing.assert_array_equal(weighted.predict(X[80:]), repeated.predict(X[80:]))
-    np.testing.assert_allclose(weighted.predict_proba(X[80:]), repeated.predict_proba(X[80:]), atol=0.1)
+    found, expected = weighted.predict_proba(X[80:]), repeated.predict_proba(X[80:])
+    np.testing.assert_allclose(found, expected, atol=0.1)
+    is_close = np.subtract(*np.sort(expected, axis=1)[:, :-3:-1].T) < 0.2  # between two classes: either may win
+    assert is_close.sum() < 10
+    np.testing.assert_array_equal(found.argmax(axis=1)[~is_close], expected.argmax(axis=1)[~is_close])
 
 
 def test_documents_of_weight_zero_are_left_out_and_rows_keep_their_numbers():
