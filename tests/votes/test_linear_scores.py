@@ -2,12 +2,15 @@ from functools import partial
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.svm import LinearSVC
 
 from treewass.documents import make_documents
 from treewass.votes.channels import TermRows, select_rows
-from treewass.votes.linear_scores import LinearScores
+from treewass.votes.linear_scores import LinearScores, support_vectors
 
 
 @pytest.fixture(scope="module")
@@ -67,3 +70,50 @@ def test_a_weight_of_two_is_a_document_twice_and_one_of_zero_none(corpus):
     np.testing.assert_array_equal(weighted.columns, other.columns)
     np.testing.assert_array_equal(weighted.factors, other.factors)
     np.testing.assert_allclose(weighted.scores(X), other.scores(X), atol=0.2)  # the tolerance of the solver
+
+
+@given(
+    terms=st.lists(st.sets(st.integers(0, 12), min_size=1), min_size=2, max_size=8),
+    weighted=st.booleans(),
+    most=st.integers(1, 14),
+    at_once=st.integers(1, 5),
+)
+def test_terms_are_chosen_by_frequency_and_then_by_number(terms, weighted, most, at_once):
+    X = TermRows.of([(sorted(row), [1.0] * len(row)) for row in terms])
+    weights = np.where(weighted, 1.0 + np.arange(len(terms)) % 3, 1.0)
+    frequencies = np.bincount(X.indices, np.repeat(weights, np.diff(X.indptr)), 13)
+    by_rank = sorted(np.flatnonzero(frequencies).tolist(), key=lambda term: (-frequencies[term], term))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("treewass.votes.linear_scores.MOST_TERMS", most)
+        patch.setattr("treewass.votes.linear_scores._TERMS", at_once)
+        learner = LinearScores(partial(select_rows, X), np.arange(len(terms)) % 2, 2, weights)
+        columns, factors = learner._terms(np.arange(len(terms)))
+    assert columns.tolist() == sorted(by_rank[:most])
+    expected = 1 + np.log((1 + weights.sum()) / (1 + frequencies[columns]))
+    np.testing.assert_array_equal(factors, expected.astype(np.float32))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("penalty", [0.1, 3.2, 100.0])
+def test_many_passes_reach_the_least_objective(corpus, n_classes, penalty, monkeypatch):
+    monkeypatch.setattr("treewass.votes.linear_scores._MOST_PASSES", 3000)
+    monkeypatch.setattr("treewass.votes.linear_scores._TOLERANCE", 1e-5)
+    X, codes = corpus
+    rows = np.flatnonzero(codes < n_classes)
+    weighed, codes = csr_array(TfidfTransformer().fit_transform(X[rows]), dtype=np.float32), codes[rows]
+    costs = penalty * np.random.RandomState(0).randint(1, 4, codes.size)
+    features = weighed.indptr.astype(np.int64), weighed.indices, weighed.data
+    weights, intercepts = support_vectors(features, codes, n_classes, weighed.shape[1], costs)
+    machine = LinearSVC(tol=1e-8, max_iter=100_000, random_state=0).fit(weighed, codes, sample_weight=costs)
+    least = machine.coef_.T, machine.intercept_
+    if n_classes == 2:
+        weights, intercepts = 2 * weights[:, 1:], 2 * intercepts[1:]
+    for column in range(intercepts.size):
+        signs = np.where(codes == (1 if n_classes == 2 else column), 1, -1)
+        found, best = (
+            (w[:, column] @ w[:, column] + b[column] ** 2) / 2
+            + costs @ np.maximum(0, 1 - signs * (weighed @ w[:, column] + b[column])) ** 2
+            for w, b in ((weights.astype(float), intercepts.astype(float)), least)
+        )
+        assert found <= best * (1 + 1e-4)
+        assert best <= found * (1 + 1e-4)

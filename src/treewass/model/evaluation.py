@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -154,26 +154,50 @@ def evaluate(
     >>> evaluate(model, ["cats", "dogs purr", "dogs"], ["cat", "cat", "dog"]).confusion
     ((2, 0), (0, 1))
     """
+    evaluation, tested = _evaluated(model, texts, labels, with_counts=bool(rivals))
+    return evaluation if tested is None else replace(evaluation, rivals=_errors(rivals, tested))
+
+
+class _Tested(NamedTuple):
+    """What other methods learn from and answer: counts of documents and queries, with their labels."""
+
+    documents: csr_array
+    labels: NDArray[Any]
+    queries: csr_array
+    truth: NDArray[Any]
+
+
+def _evaluated(
+    model: DocumentModel, texts: Sequence[str], labels: ArrayLike, *, with_counts: bool
+) -> tuple[Evaluation, _Tested | None]:
+    """Measure a model; return the figures, and with counts what other methods are measured on."""
     held_texts = check_texts(texts)
     contents = model._fitted()
     truth = labels_like(check_labels(labels, len(held_texts)), contents.classes)
-    predicted, counts = _predicted(contents, held_texts, with_counts=bool(rivals))
+    predicted, counts = _predicted(contents, held_texts, with_counts=with_counts)
     classes = np.unique(np.concatenate([model.classes_, truth]))
     confusion = np.zeros((classes.size, classes.size), dtype=int)
     np.add.at(confusion, (np.searchsorted(classes, truth), np.searchsorted(classes, predicted)), 1)
-    errors = {}
-    if rivals:
-        from scipy.sparse import vstack
-        from sklearn.base import clone
+    evaluation = Evaluation(tuple(classes.tolist()), tuple(map(tuple, confusion.tolist())), len(contents.index), {})
+    if not with_counts:
+        return evaluation, None
+    from scipy.sparse import vstack
 
-        documents, known = _labelled_documents(contents)
-        queries = vstack(counts, format="csr")
-        del counts
-        for name, estimator in rivals:
-            fitted = clone(estimator, safe=False).fit(documents, known)  # the copy goes, with the memory that it takes
-            errors[name] = float((fitted.predict(queries) != truth).mean())
-            del fitted
-    return Evaluation(tuple(classes.tolist()), tuple(map(tuple, confusion.tolist())), len(contents.index), errors)
+    return evaluation, _Tested(*_labelled_documents(contents), vstack(counts, format="csr"), truth)
+
+
+def _errors(rivals: Sequence[tuple[str, Any]], tested: _Tested) -> dict[str, float]:
+    """Fit other methods, one after the other, and measure the error of each."""
+    from sklearn.base import clone
+
+    errors = {}
+    for name, estimator in rivals:
+        fitted = clone(estimator, safe=False).fit(tested.documents, tested.labels)  # the copy goes, with its memory
+        starts = range(0, max(tested.truth.size, 1), _TEXTS_AT_ONCE)
+        labels = [fitted.predict(tested.queries[start : start + _TEXTS_AT_ONCE]) for start in starts]
+        errors[name] = float((np.concatenate(labels) != tested.truth).mean())
+        del fitted
+    return errors
 
 
 def _predicted(contents: Contents, texts: list[str], *, with_counts: bool) -> tuple[NDArray[Any], list[csr_array]]:
@@ -289,9 +313,14 @@ def fit_and_evaluate(
     if held_out.size:
         compared = usual_rivals(model.n_neighbors, model.vote) if rivals is None else rivals
         with stage(f"measuring on the {held_out.size} documents held out, with other methods", None):
-            evaluation = evaluate(model, [texts[row] for row in held_out], values[held_out], rivals=compared)
+            known = [texts[row] for row in held_out], values[held_out]
+            evaluation, tested = _evaluated(model, *known, with_counts=bool(compared))
+            if refit:
+                del model.contents_  # other methods need its memory, and then the next one does
+            if tested is not None:
+                evaluation = replace(evaluation, rivals=_errors(compared, tested))
+                del tested
         if refit:
-            del compared, model.contents_  # before the memory is needed for the next one
             expected = (seconds - compiling) * rows.size / learned.size
             seconds, _ = fit(rows, f"learning from all {rows.size} documents (2 of 2)", expected)
             notes.setdefault("protocol", f"Afterwards the model was learned again, from all {rows.size} documents.")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -15,12 +14,15 @@ from treewass.votes.channels import CountedTerms, ScoreChannel, TermsOf, weigh
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["MOST_TERMS", "ChannelLearner", "LinearScores", "every_class"]
+    Frequencies = tuple[NDArray[np.int64], NDArray[Any]]  # terms, ascending, and their frequencies
+
+__all__ = ["MOST_TERMS", "ChannelLearner", "LinearScores", "every_class", "support_vectors"]
 
 _BLOCK = 1 << 13  # documents weighed at a time
+_TERMS = 1 << 20  # terms counted at a time
 MOST_TERMS = 1 << 18
 _TOLERANCE = 0.1  # held-out documents are labelled as well as with 0.0001, in a fraction of the time
-_MOST_ITERATIONS = 10  # passes over the documents
+_MOST_PASSES = 10
 
 
 class ChannelLearner(Protocol):
@@ -77,30 +79,29 @@ class LinearScores:
 
     def prepare(self, rows: NDArray[np.intp]) -> Callable[[float], ScoreChannel]:
         """Make a function that learns scores from these documents, at least two of them of different classes."""
-        from scipy.sparse import csr_array
-        from sklearn.exceptions import ConvergenceWarning
-        from sklearn.svm import LinearSVC
-
-        codes, weights = self.codes[rows], self.weights[rows]
+        classes, codes = np.unique(self.codes[rows], return_inverse=True)
         columns, factors = self._terms(rows)
-        sizes, places, values = [np.zeros(1, np.intp)], array("i"), array("d")  # arrays grow where they are: no copy
+        features = self._weighed(rows, columns, factors)
+
+        def learn(penalty: float) -> ScoreChannel:
+            costs = penalty * self.weights[rows]
+            found = support_vectors(features, codes, classes.size, columns.size, costs)
+            return ScoreChannel("tfidf", columns, factors, *every_class(classes, *found, self.n_classes))
+
+        return learn
+
+    def _weighed(
+        self, rows: NDArray[np.intp], columns: NDArray[np.int64], factors: NDArray[np.float32]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
+        """Weigh the terms of documents; return bounds, places and values of their rows."""
+        sizes, places, values = [np.zeros(1, np.int64)], array("i"), array("f")  # arrays grow where they are: no copy
         for block in self._blocks(rows):
             documents, own_places, own_values = weigh(block, columns, factors, "tfidf")
             sizes.append(np.bincount(documents, minlength=block.indptr.size - 1))
             places.frombytes(own_places.astype(np.int32).tobytes())
-            values.frombytes(own_values.tobytes())
-        bounds = np.cumsum(np.concatenate(sizes)).astype(np.int32)
-        entries = np.frombuffer(values, dtype=np.float64), np.frombuffer(places, dtype=np.int32), bounds
-        features = csr_array(entries, shape=(rows.size, columns.size))
-
-        def learn(penalty: float) -> ScoreChannel:
-            machine = LinearSVC(C=penalty, dual=True, tol=_TOLERANCE, max_iter=_MOST_ITERATIONS, random_state=0)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)  # the calibration sees what comes out
-                machine.fit(features, codes, sample_weight=weights)
-            return ScoreChannel("tfidf", columns, factors, *every_class(machine, self.n_classes))
-
-        return learn
+            values.frombytes(own_values.astype(np.float32).tobytes())
+        bounds = np.cumsum(np.concatenate(sizes))
+        return bounds, np.frombuffer(places, dtype=np.int32), np.frombuffer(values, dtype=np.float32)
 
     def _blocks(self, rows: NDArray[np.intp]) -> Iterator[CountedTerms]:
         return (self.counted(rows[start : start + _BLOCK]) for start in range(0, rows.size, _BLOCK))
@@ -114,39 +115,104 @@ class LinearScores:
         every = np.frombuffer(gathered, dtype=np.int64)
         if (weights == 1).all():  # as it is nearly always: without arrays of places and weights
             every.sort()
-            first = np.flatnonzero(np.append(True, every[1:] != every[:-1])[: every.size])
-            frequencies = np.diff(first, append=every.size)
-            kept = _most_frequent(frequencies)
-            columns, frequencies = every[first[kept]], frequencies[kept]
+            columns, frequencies = _most_frequent(lambda: _runs(every))
         else:
             sizes = np.concatenate([np.diff(block.indptr) for block in self._blocks(rows)])
-            columns, places = np.unique(every, return_inverse=True)
-            frequencies = np.bincount(places, np.repeat(weights, sizes), columns.size)
-            kept = _most_frequent(frequencies)
-            columns, frequencies = columns[kept], frequencies[kept]
+            terms, places = np.unique(every, return_inverse=True)
+            weighed = terms, np.bincount(places, np.repeat(weights, sizes), terms.size)
+            columns, frequencies = _most_frequent(lambda: [weighed])
         factors = 1 + np.log((1 + weights.sum()) / (1 + frequencies))  # as scikit-learn does
         return columns, factors.astype(np.float32)
 
 
-def _most_frequent(frequencies: NDArray[Any]) -> NDArray[np.intp]:
-    """Find the places, ascending, of the largest frequencies, `MOST_TERMS` at most; of equal ones, the first."""
-    n_others = frequencies.size - MOST_TERMS
-    if n_others <= 0:
-        return np.arange(frequencies.size)
-    least = np.partition(frequencies, n_others)[n_others]
-    kept = frequencies > least
-    kept[np.flatnonzero(frequencies == least)[: MOST_TERMS - np.count_nonzero(kept)]] = True
-    return np.flatnonzero(kept)
+def _runs(every: NDArray[np.int64]) -> Iterator[Frequencies]:
+    """Count sorted terms, some at a time."""
+    start = 0
+    while start < every.size:
+        stop = int(np.searchsorted(every, every[min(start + _TERMS, every.size) - 1], side="right"))
+        yield np.unique(every[start:stop], return_counts=True)
+        start = stop
 
 
-def every_class(machine: Any, n_classes: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return weights and intercepts of all classes; the score of one without documents is always minus one."""
-    weights, intercepts = machine.coef_.T, machine.intercept_
-    if len(machine.classes_) == 2:
-        weights, intercepts = weights * [-0.5, 0.5], intercepts * [-0.5, 0.5]
-    if len(machine.classes_) == n_classes:
-        return weights.astype(np.float32), intercepts.astype(np.float32)
+def _most_frequent(counted: Callable[[], Iterable[Frequencies]]) -> Frequencies:
+    """Choose the terms of the largest frequencies, `MOST_TERMS` at most; of equal ones, the first."""
+    found = [np.unique(frequencies, return_counts=True) for _, frequencies in counted()]
+    values, places = np.unique(np.concatenate([values for values, _ in found]), return_inverse=True)
+    n_terms = np.bincount(places, np.concatenate([counts for _, counts in found])).astype(np.int64)
+    n_above = np.append(np.cumsum(n_terms[::-1])[::-1], 0)  # terms of each frequency and of larger ones
+    place = int(np.argmax(n_above <= MOST_TERMS))
+    room = MOST_TERMS - int(n_above[place])  # for terms of the frequency before
+    least = values[place] if place < values.size else np.inf
+    kept: list[Frequencies] = []
+    for terms, frequencies in counted():
+        chosen = frequencies >= least
+        if place and room:
+            equal = np.flatnonzero(frequencies == values[place - 1])[:room]
+            chosen[equal] = True
+            room -= equal.size
+        kept.append((terms[chosen], frequencies[chosen]))
+    return np.concatenate([terms for terms, _ in kept]), np.concatenate([counts for _, counts in kept])
+
+
+def support_vectors(
+    features: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]],
+    codes: NDArray[np.intp],
+    n_classes: int,
+    n_terms: int,
+    costs: NDArray[np.float64],
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    r"""Separate each class from the rest by dual coordinate ascent (Hsieh et al., ICML 2008).
+
+    Minimises :math:`(\|w\|^2 + b^2) / 2 + \sum_i C_i \max(0, 1 - y_i (w \cdot x_i + b))^2` for each class, as
+    scikit-learn's ``LinearSVC`` does. Features are read where they are, in float32, for all classes at a time.
+
+    Parameters
+    ----------
+    features : tuple of ndarray
+        Bounds, places and values of sparse rows, one for each document.
+    codes : ndarray of int, shape (n_documents,)
+        Class numbers.
+    n_classes, n_terms : int
+        Numbers of classes, at least two, and of terms.
+    costs : ndarray of shape (n_documents,)
+        C of each document.
+
+    Returns
+    -------
+    weights : ndarray of shape (n_terms, n_classes)
+    intercepts : ndarray of shape (n_classes,)
+        Of two classes, each gets half of the one score.
+
+    Examples
+    --------
+    >>> bounds, places = np.array([0, 1, 2]), np.array([0, 1], dtype=np.int32)
+    >>> rows = bounds, places, np.ones(2, dtype=np.float32)
+    >>> support_vectors(rows, np.array([0, 1]), 2, 2, np.full(2, 100.0))[0].round(1)
+    array([[ 0.5, -0.5],
+           [-0.5,  0.5]], dtype=float32)
+    """
+    from treewass.votes.support_vector_kernels import ascend
+
+    own, n_columns = (codes - 1, 1) if n_classes == 2 else (codes, n_classes)  # two classes share a column
+    weights, intercepts = np.zeros((n_terms, n_columns), np.float32), np.zeros(n_columns, np.float32)
+    duals, slack = np.zeros((codes.size, n_columns), np.float32), (0.5 / costs).astype(np.float32)
+    random = np.random.RandomState(0)
+    for _ in range(_MOST_PASSES):
+        if ascend(features, own, slack, random.permutation(codes.size), duals, weights, intercepts) <= _TOLERANCE:
+            break
+    if n_classes == 2:
+        both = np.array([-0.5, 0.5], dtype=np.float32)
+        return weights * both, intercepts * both
+    return weights, intercepts
+
+
+def every_class(
+    classes: NDArray[np.integer], weights: NDArray[np.floating], intercepts: NDArray[np.floating], n_classes: int
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Widen weights and intercepts of some classes to all; the score of one without documents is always minus one."""
+    if classes.size == n_classes:
+        return weights.astype(np.float32, copy=False), intercepts.astype(np.float32, copy=False)
     every = np.zeros((weights.shape[0], n_classes), dtype=np.float32)
     constants = np.full(n_classes, -1.0, dtype=np.float32)
-    every[:, machine.classes_], constants[machine.classes_] = weights, intercepts
+    every[:, classes], constants[classes] = weights, intercepts
     return every, constants

@@ -105,6 +105,8 @@ def leave_one_out_documents(
     lengths = np.concatenate(sizes)
     kept = np.flatnonzero(lengths)  # the others hold no entry
     bounds = np.append(0, np.cumsum(lengths[kept]))
+    if bounds[-1] < 2**31:
+        bounds = bounds.astype(np.int32)  # otherwise SciPy widens the words, too
     scaled = csr_array((np.concatenate(values), np.concatenate(words), bounds), shape=(kept.size, counts.shape[1]))
     _, groups = np.unique(prints[kept], return_inverse=True)
     return NeighborBatch(scaled, labels[kept], groups, weights[kept].astype(np.float32))
