@@ -10,6 +10,7 @@ import numpy as np
 from treewass.compute.progress import show_progress
 from treewass.documents.histograms import histogram_prints
 from treewass.search.index import TreeIndex
+from treewass.search.segments import compact_weights
 from treewass.trees.embedding import unknown_rows
 from treewass.trees.metric import TreeMetric
 from treewass.votes.rules import first_of_weight
@@ -77,6 +78,7 @@ def hold_out(
             documents = others[has_known]
             known = np.delete(queries, unknown_rows(metric, counts[queries]))
             if documents.size and known.size:
+                chosen.data = compact_weights(chosen.data)  # the learner alone needs float64
                 index = TreeIndex(metric, n_jobs=n_jobs)
                 index.add(chosen if documents.size == others.size else chosen[has_known], documents)
                 distances, rows = index.search(counts[known], k)

@@ -23,6 +23,7 @@ __all__ = [
     "first_few",
     "histogram_prints",
     "refuse_texts",
+    "row_bounds",
     "row_totals",
     "scale_rows",
     "to_histograms",
@@ -34,6 +35,17 @@ _ROWS = 1 << 13  # rows hashed at a time
 
 class EmptyDocumentWarning(UserWarning):
     """Some documents hold no known word, so that they have no distance to any other."""
+
+
+def row_bounds(bounds: NDArray[np.integer]) -> NDArray[np.integer]:
+    """Hold the bounds of sparse rows in 32 bits where they fit; SciPy widens column numbers to the kind of the bounds.
+
+    Examples
+    --------
+    >>> row_bounds(np.array([0, 2, 3])).dtype
+    dtype('int32')
+    """
+    return bounds.astype(np.int32 if bounds[-1] < 2**31 else np.int64, copy=False)
 
 
 def to_histograms(X: Any, *, n_words: int | None = None) -> csr_array:

@@ -217,9 +217,11 @@ def _predicted(contents: Contents, texts: list[str], *, with_counts: bool) -> tu
 def _labelled_documents(contents: Contents) -> tuple[csr_array, NDArray[Any]]:
     """Return the counts and the labels of a model's documents, those without a label aside."""
     from treewass.search.held_documents import documents_of
+    from treewass.search.segments import compact_weights
 
     ids = contents.documents.labelled
     documents = documents_of(contents.index, None if ids.size == len(contents.index) else ids)
+    documents.data = compact_weights(documents.data)  # methods that need float64 make it themselves
     return documents, np.array(contents.classes)[contents.documents.codes_of(ids)]
 
 

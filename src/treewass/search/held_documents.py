@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from treewass.documents.histograms import row_bounds
 from treewass.search.index import TreeIndex
 from treewass.search.segments import merge_documents
 from treewass.search.snapshot import Snapshot, as_ids
@@ -52,7 +53,7 @@ def documents_of(index: AnyIndex, ids: ArrayLike | None = None, *, beyond: bool 
     n_words = index.metric.n_words
     if ids is None:
         counts = merge_documents(list(index._snapshot.segments))[0] if len(index) else csr_array((0, n_words))
-        return _with_short_indices(counts if beyond else counts[:, :n_words])
+        return _with_short_indices(counts if beyond or counts.shape[1] == n_words else counts[:, :n_words])
     wanted = as_ids(ids)
     blocks, places = [csr_array((0, n_words))], [np.empty(0, dtype=np.intp)]
     for segment, positions, where in index._snapshot.locate(wanted):
@@ -106,9 +107,8 @@ def _with_short_indices(counts: csr_array) -> csr_array:
     """Hold indices in 32 bits where they fit, which is all that some estimators accept."""
     from scipy.sparse import csr_array
 
-    kind = np.int32 if counts.nnz < 2**31 else np.int64
-    arrays = (counts.data, counts.indices.astype(kind, copy=False), counts.indptr.astype(kind, copy=False))
-    return csr_array(arrays, shape=counts.shape)
+    bounds = row_bounds(counts.indptr)
+    return csr_array((counts.data, counts.indices.astype(bounds.dtype, copy=False), bounds), shape=counts.shape)
 
 
 def moved_index(index: AnyIndex, metric: TreeMetric) -> AnyIndex:

@@ -9,6 +9,7 @@ import numpy as np
 
 from treewass.compute.records import describe, record_of
 from treewass.compute.threads import ForkSafeLock, cached_property
+from treewass.documents.histograms import row_bounds
 from treewass.search.word_lists import ListsOnce, Statistics
 from treewass.trees.columns import (
     ABSENT,
@@ -217,7 +218,7 @@ class Segment(Columns):
         """Return all documents as counts, those that were removed among them; beyond the metric if they go there."""
         from scipy.sparse import csr_array
 
-        arrays = (self.weights.astype(np.float64), self.words, self.document_bounds)
+        arrays = (self.weights.astype(np.float64), self.words, row_bounds(self.document_bounds))
         counts = csr_array(arrays, shape=(self.ids.size, self.n_words))
         counts.check_format(full_check=True)  # they may come from a file that was not verified
         if not self.beyond_words.size:

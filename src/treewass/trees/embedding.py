@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from treewass.documents.histograms import check_counts, empty_rows, first_few, row_totals
+from treewass.documents.histograms import check_counts, empty_rows, first_few, row_bounds, row_totals
 from treewass.trees.columns import EmbeddedRows
 from treewass.trees.layout import MASS_BITS, METRIC, EmbeddingRoom
 from treewass.trees.metric import TreeMetric
@@ -178,8 +178,8 @@ def _embed(metric: TreeMetric, X: Any, *, rounded: bool) -> csr_array:
         made = _embed_rows(metric, canonical_rows(X, metric.n_words), rounded)
     if isinstance(made, int):
         refuse_overflow(made)
-    bounds = made.bounds.astype(np.int32 if made.bounds[-1] < 2**31 else np.int64)
-    embedded = csr_array((made.values, made.features, bounds), shape=(bounds.size - 1, metric.n_features))
+    shape = (made.bounds.size - 1, metric.n_features)
+    embedded = csr_array((made.values, made.features, row_bounds(made.bounds)), shape=shape)
     embedded.has_canonical_format = True
     return embedded
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["MOST_TERMS", "ChannelLearner", "LinearScores", "every_class", "support_vectors"]
 
 _BLOCK = 1 << 13  # documents weighed at a time
-_TERMS = 1 << 20  # terms counted at a time
+_TERMS = 1 << 18  # terms counted at a time
 MOST_TERMS = 1 << 18
 _TOLERANCE = 0.1  # held-out documents are labelled as well as with 0.0001, in a fraction of the time
 _MOST_PASSES = 10

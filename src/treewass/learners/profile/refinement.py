@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treewass.documents.histograms import histogram_prints, to_histograms
+from treewass.documents.histograms import histogram_prints, row_bounds, to_histograms
 from treewass.learners.profile.class_profiles import ClassProfiles
 from treewass.learners.profile.soft_neighbors import LogMultipliers, NeighborBatch, loss_and_gradient
 from treewass.trees.tree import Tree
@@ -84,7 +84,7 @@ def leave_one_out_documents(
     `floor` is the mass factor of a word that says nothing. Documents without a word left are left out. Counts come in
     single precision, that of the refinement; some documents at a time are looked at, so that there is no other copy.
     """
-    from scipy.sparse import csr_array
+    from scipy.sparse import csr_array, issparse
 
     prints = histogram_prints(counts)
     _, first, place = np.unique(
@@ -92,7 +92,9 @@ def leave_one_out_documents(
     )
     weights = np.bincount(place.ravel(), weights).astype(np.float64)
     labels, prints = labels[first], prints[first]
-    sizes, words, values = [np.zeros(0, np.intp)], [np.zeros(0, np.int32)], [np.zeros(0, np.float32)]
+    sizes, end = [np.zeros(0, np.intp)], 0
+    room = counts.nnz if issparse(counts) else np.count_nonzero(counts)
+    words, values = np.empty(room, np.int32), np.empty(room, np.float32)
     for start in range(0, first.size, _BLOCK):
         block = slice(start, start + _BLOCK)
         chosen = to_histograms(counts[first[block]])
@@ -100,14 +102,13 @@ def leave_one_out_documents(
         chosen.data *= np.where(left < 0, 0.0, (left + floor) / (profiles.informativeness[chosen.indices] + floor))
         chosen.eliminate_zeros()
         sizes.append(np.diff(chosen.indptr))
-        words.append(chosen.indices.astype(np.int32))
-        values.append(chosen.data.astype(np.float32))
+        own = slice(end, end + chosen.nnz)
+        words[own], values[own] = chosen.indices, chosen.data
+        end = own.stop
     lengths = np.concatenate(sizes)
     kept = np.flatnonzero(lengths)  # the others hold no entry
-    bounds = np.append(0, np.cumsum(lengths[kept]))
-    if bounds[-1] < 2**31:
-        bounds = bounds.astype(np.int32)  # otherwise SciPy widens the words, too
-    scaled = csr_array((np.concatenate(values), np.concatenate(words), bounds), shape=(kept.size, counts.shape[1]))
+    bounds = row_bounds(np.append(0, np.cumsum(lengths[kept])))
+    scaled = csr_array((values[:end], words[:end], bounds), shape=(kept.size, counts.shape[1]))
     _, groups = np.unique(prints[kept], return_inverse=True)
     return NeighborBatch(scaled, labels[kept], groups, weights[kept].astype(np.float32))
 
