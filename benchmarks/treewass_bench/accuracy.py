@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treewass import TreeIndex
 from treewass.documents import AlignedVectors
+from treewass.learners import bow_metric
 from treewass.model.methods import Method
 from treewass.votes import distance_vote, fallback_vote
 from treewass.votes.rules import vote_temperature
@@ -320,10 +322,17 @@ def _takes_texts(chosen: Method) -> bool:
 
 
 _warm: set[str] = set()
+_indexed: set[int] = set()
 
 
 def _warm_up(method: str, split: Split, vectors: AlignedVectors | None) -> None:
     """Load and compile what a method uses, once a process, with a few documents: that time is not the method's."""
+    n_documents, n_words = split.X_train.shape
+    if n_documents not in _indexed:  # an index of many documents has other loops than one of few
+        _indexed.add(n_documents)
+        index = TreeIndex(bow_metric(n_words))
+        index.add(split.X_train)
+        index.search(split.X_test[:2], _NEIGHBORS)
     if method in _warm:
         return
     _warm.add(method)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -422,7 +423,7 @@ def train_command(
 @app.command("fit")
 def fit_command(
     as_json: AsJson = False,
-    cases: Cases = "stage1,search,memory",
+    cases: Cases = "stage1,search,channel,memory",
     data: Data = None,
     documents: Annotated[int, typer.Option(min=100, help="Documents to generate for memory.")] = 1_000_000,
     against: Annotated[
@@ -430,7 +431,7 @@ def fit_command(
     ] = None,
     sets: Annotated[str, typer.Option(help="Text sets for that, with commas.")] = "twitter,reuters,amazon,20news",
 ) -> None:
-    """Measure learning: against counting words, against a grid search, and its memory; or against another version."""
+    """Measure learning: against counting words, a grid search and LIBLINEAR, its memory, or against another version."""
     if against is not None:
         from treewass_bench.fit_against import bench_fit_against
 
@@ -459,11 +460,12 @@ def file_command(
     rows: Annotated[int, typer.Option(min=100, help="Rows of the table.")] = 100_000,
     words: Annotated[int, typer.Option(min=1, help="Mean number of words of a text.")] = 35,
     against: Annotated[Path | None, typer.Option(help="Another version's src, to measure too.")] = None,
+    python: Annotated[str, typer.Option(help="The interpreter, such as one without pandas.")] = sys.executable,
 ) -> None:
     """Measure `treewass fit` on a table of generated texts: CPU seconds and peak memory of its process."""
     from treewass_bench.file_fit import bench_file
 
-    _show_each(bench_file(rows, words, None if against is None else str(against.resolve())), as_json)
+    _show_each(bench_file(rows, words, None if against is None else str(against.resolve()), python), as_json)
 
 
 @app.command("scale")

@@ -22,9 +22,12 @@ _PROTOCOL = (
     "CPU seconds, user and system, and the peak of resident memory of one process of `treewass fit`, which reads the "
     "table, learns, measures on a share held out, learns again and saves; loops compiled before"
 )
+_FIND_PANDAS = "import importlib.util, sys; sys.exit(importlib.util.find_spec('pandas') is None)"
 
 
-def bench_file(n_rows: int = 100_000, words_per_row: int = 35, source: str | None = None) -> Iterator[Row]:
+def bench_file(
+    n_rows: int = 100_000, words_per_row: int = 35, source: str | None = None, python: str = sys.executable
+) -> Iterator[Row]:
     """Measure ``treewass fit`` on a CSV file.
 
     Parameters
@@ -35,6 +38,8 @@ def bench_file(n_rows: int = 100_000, words_per_row: int = 35, source: str | Non
         Mean number of words of a text.
     source : str, optional
         The folder that holds another version's package, which is measured too.
+    python : str, optional
+        The interpreter that runs ``treewass``. scikit-learn loads pandas, and with it PyArrow, wherever it finds them.
     """
     own = str(Path(treewass.__file__).resolve().parents[1])
     with tempfile.TemporaryDirectory() as folder:
@@ -44,9 +49,10 @@ def bench_file(n_rows: int = 100_000, words_per_row: int = 35, source: str | Non
         for version, path in (("this", own), ("other", source)):
             if path is None:
                 continue
-            _fit(tenth, Path(folder, "tenth"), path)
-            seconds, megabytes = _fit(table, Path(folder, version), path)
+            _fit(tenth, Path(folder, "tenth"), path, python)
+            seconds, megabytes = _fit(table, Path(folder, version), path, python)
             case: dict[str, Value] = {"version": version, "rows": n_rows, "words_per_row": words_per_row}
+            case["pandas"] = subprocess.run([python, "-c", _FIND_PANDAS], check=False).returncode == 0
             measures: dict[str, Value] = {"cpu_seconds": round(seconds, 2), "peak_megabytes": round(megabytes, 1)}
             yield Row("file", case, {**measures, "file_megabytes": round(table.stat().st_size / 1e6, 1)}, _PROTOCOL)
 
@@ -64,12 +70,12 @@ def write_table(path: Path, n_rows: int, words_per_row: int) -> None:
             writer.writerow((" ".join(f"word{word}" for word in words.tolist()), f"class{label}"))
 
 
-def _fit(table: Path, model: Path, source: str) -> tuple[float, float]:
+def _fit(table: Path, model: Path, source: str, python: str) -> tuple[float, float]:
     """Run ``treewass fit`` of a version; return its CPU seconds and its peak in megabytes."""
-    command = [sys.executable, "-m", "treewass", "fit", str(table), "-o", str(model), "--json"]
+    command = [python, "-m", "treewass", "fit", str(table), "-o", str(model), "--json"]
     process = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": source}, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise RuntimeError(f"treewass fit ended with {process.returncode}.")
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024 / 1e6
