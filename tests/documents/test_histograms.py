@@ -8,7 +8,13 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from treewass.documents import to_histograms
-from treewass.documents.histograms import EmptyDocumentWarning, check_counts, empty_rows, warn_about_empty_rows
+from treewass.documents.histograms import (
+    EmptyDocumentWarning,
+    check_counts,
+    empty_rows,
+    short_bounds,
+    warn_about_empty_rows,
+)
 
 CONTAINERS = [
     np.array,
@@ -110,3 +116,10 @@ def test_empty_rows_are_counted_in_the_warning():
 
 def test_no_warning_without_empty_rows():
     warn_about_empty_rows(np.arange(0), "they rest")
+
+
+@pytest.mark.parametrize(("last", "kind"), [(2**31 - 1, np.int32), (2**31, np.int64)])
+def test_bounds_are_short_where_they_fit(last, kind):
+    bounds = np.array([0, 5, last])
+    assert short_bounds(bounds).dtype == kind
+    assert short_bounds(bounds).tolist() == bounds.tolist()

@@ -34,8 +34,9 @@ def test_texts_are_labelled_some_at_a_time_with_the_same_figures(fitted, monkeyp
     with pytest.warns(EmptyDocumentWarning, match=r"rows 1, 4\b"):
         whole = evaluate(fitted, texts, labels, rivals=rivals)
     monkeypatch.setattr("treewass.model.evaluation._TEXTS_AT_ONCE", 2)
-    with pytest.warns(EmptyDocumentWarning, match=r"rows 1, 4\b"):
+    with pytest.warns(EmptyDocumentWarning, match=r"rows 1, 4\b") as warned:
         assert evaluate(fitted, texts, labels, rivals=rivals) == whole
+    assert len(warned) == 1
     assert not hasattr(rivals[0][1], "classes_")  # a copy was fitted, whose memory is free again
 
 
@@ -177,3 +178,61 @@ def test_figures_of_another_shape_are_refused(change):
     sound = Evaluation(("a", "b"), ((1, 0), (0, 1)), 3, {}).to_dict()
     with pytest.raises(ValueError, match="Expected an evaluation"):
         Evaluation.from_dict({**sound, **change})
+
+
+class _Spy:
+    """Calls back in fit, and labels everything as the first document."""
+
+    def __init__(self, called):
+        self.called = called
+
+    def __sklearn_clone__(self):
+        return self
+
+    def fit(self, X, y):
+        self.label = y[0]
+        self.called(X)
+        return self
+
+    def predict(self, X):
+        assert X.dtype == np.float64
+        return np.full(X.shape[0], self.label)
+
+
+def test_what_other_methods_do_to_their_documents_does_not_touch_the_model():
+    def spoil(X):
+        assert X.dtype == np.float64
+        X.data[:], X.indices[:], X.indptr[:] = 9.0, 0, 0
+
+    model = DocumentModel(n_neighbors=1).fit(["a cat", "a dog"], ["cat", "dog"])
+    before = [model.counts(row).toarray() for row in range(2)]
+    figures = evaluate(model, ["cat", "dog"], ["cat", "dog"], rivals=[("first", _Spy(spoil)), ("again", _Spy(spoil))])
+    assert figures.rivals == {"first": 0.5, "again": 0.5}
+    assert [model.counts(row).toarray().tolist() for row in range(2)] == [row.tolist() for row in before]
+
+
+@pytest.mark.parametrize("refit", [True, False])
+def test_what_was_learned_first_is_let_go_before_other_methods_learn(refit):
+    held = []
+
+    def look(_):
+        held.append(hasattr(model, "contents_"))
+
+    model = DocumentModel(n_neighbors=1)
+    fit_and_evaluate(model, *corpus_of_two_classes(), rivals=[("spy", _Spy(look))], refit=refit)
+    assert held == [not refit]
+
+
+@pytest.mark.parametrize("refit", [True, False])
+def test_a_method_that_raises_leaves_the_model_as_it_is_at_that_time(refit):
+    def fail(_):
+        raise ArithmeticError("no")
+
+    model = DocumentModel(n_neighbors=1)
+    with pytest.raises(ArithmeticError, match="no"):
+        fit_and_evaluate(model, *corpus_of_two_classes(), rivals=[("broken", _Spy(fail))], refit=refit)
+    assert hasattr(model, "contents_") == (not refit)
+
+
+def corpus_of_two_classes():
+    return ["cats purr", "a cat", "dogs bark", "a dog"] * 3, ["cat", "cat", "dog", "dog"] * 3

@@ -80,12 +80,12 @@ def test_a_weight_of_two_is_a_document_twice_and_one_of_zero_none(corpus):
 )
 def test_terms_are_chosen_by_frequency_and_then_by_number(terms, weighted, most, at_once):
     X = TermRows.of([(sorted(row), [1.0] * len(row)) for row in terms])
-    weights = np.where(weighted, 1.0 + np.arange(len(terms)) % 3, 1.0)
+    weights = np.where(weighted, 0.25 + np.arange(len(terms)) % 3, 1.0)
     frequencies = np.bincount(X.indices, np.repeat(weights, np.diff(X.indptr)), 13)
     by_rank = sorted(np.flatnonzero(frequencies).tolist(), key=lambda term: (-frequencies[term], term))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("treewass.votes.linear_scores.MOST_TERMS", most)
-        patch.setattr("treewass.votes.linear_scores._TERMS", at_once)
+        patch.setattr("treewass.votes.linear_scores._ENTRIES", at_once)
         learner = LinearScores(partial(select_rows, X), np.arange(len(terms)) % 2, 2, weights)
         columns, factors = learner._terms(np.arange(len(terms)))
     assert columns.tolist() == sorted(by_rank[:most])
@@ -94,7 +94,7 @@ def test_terms_are_chosen_by_frequency_and_then_by_number(terms, weighted, most,
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("penalty", [0.1, 3.2, 100.0])
+@pytest.mark.parametrize("penalty", [0.1, 3.2, 1000.0])
 def test_many_passes_reach_the_least_objective(corpus, n_classes, penalty, monkeypatch):
     monkeypatch.setattr("treewass.votes.linear_scores._MOST_PASSES", 3000)
     monkeypatch.setattr("treewass.votes.linear_scores._TOLERANCE", 1e-5)
@@ -106,8 +106,6 @@ def test_many_passes_reach_the_least_objective(corpus, n_classes, penalty, monke
     weights, intercepts = support_vectors(features, codes, n_classes, weighed.shape[1], costs)
     machine = LinearSVC(tol=1e-8, max_iter=100_000, random_state=0).fit(weighed, codes, sample_weight=costs)
     least = machine.coef_.T, machine.intercept_
-    if n_classes == 2:
-        weights, intercepts = 2 * weights[:, 1:], 2 * intercepts[1:]
     for column in range(intercepts.size):
         signs = np.where(codes == (1 if n_classes == 2 else column), 1, -1)
         found, best = (
@@ -117,3 +115,30 @@ def test_many_passes_reach_the_least_objective(corpus, n_classes, penalty, monke
         )
         assert found <= best * (1 + 1e-4)
         assert best <= found * (1 + 1e-4)
+
+
+@pytest.mark.parametrize("weight", [0.0, 1e-60])
+def test_a_document_of_next_to_no_weight_changes_nothing(corpus, weight):
+    X, codes = corpus
+    weights = np.ones(codes.size)
+    weights[5] = weight
+    found = LinearScores(partial(select_rows, X), codes, 3, weights).prepare(np.arange(codes.size))(1.0).scores(X)
+    others = np.delete(np.arange(codes.size), 5)
+    expected = LinearScores(partial(select_rows, X), codes, 3, np.ones(codes.size)).prepare(others)(1.0).scores(X)
+    np.testing.assert_allclose(found, expected, atol=0.2)  # the tolerance of the solver
+
+
+def test_documents_that_disagree_and_documents_of_no_term_have_finite_scores():
+    X = TermRows.of([([0], [1.0]), ([0], [1.0]), ([], []), ([1], [1.0])])
+    learner = LinearScores(partial(select_rows, X), np.array([0, 1, 1, 2]), 3, np.ones(4))
+    assert np.isfinite(learner.prepare(np.arange(4))(1000.0).scores(X)).all()
+
+
+def test_the_loop_is_compiled_once_for_any_number_of_classes(corpus):
+    from treewass.votes.support_vector_kernels import ascend
+
+    X, codes = corpus
+    for n_classes in (2, 3):
+        rows = np.flatnonzero(codes < n_classes)
+        LinearScores(partial(select_rows, X), codes, n_classes, np.ones(codes.size)).prepare(rows)(1.0)
+    assert len(ascend.signatures) == 1

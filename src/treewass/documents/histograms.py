@@ -23,9 +23,9 @@ __all__ = [
     "first_few",
     "histogram_prints",
     "refuse_texts",
-    "row_bounds",
     "row_totals",
     "scale_rows",
+    "short_bounds",
     "to_histograms",
     "warn_about_empty_rows",
 ]
@@ -37,12 +37,12 @@ class EmptyDocumentWarning(UserWarning):
     """Some documents hold no known word, so that they have no distance to any other."""
 
 
-def row_bounds(bounds: NDArray[np.integer]) -> NDArray[np.integer]:
+def short_bounds(bounds: NDArray[np.integer]) -> NDArray[np.integer]:
     """Hold the bounds of sparse rows in 32 bits where they fit; SciPy widens column numbers to the kind of the bounds.
 
     Examples
     --------
-    >>> row_bounds(np.array([0, 2, 3])).dtype
+    >>> short_bounds(np.array([0, 2, 3])).dtype
     dtype('int32')
     """
     return bounds.astype(np.int32 if bounds[-1] < 2**31 else np.int64, copy=False)

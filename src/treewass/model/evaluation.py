@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, replace
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from treewass.compute.progress import compile_seconds
-from treewass.documents.histograms import warn_about_empty_rows
+from treewass.documents.histograms import EmptyDocumentWarning, warn_about_empty_rows
 from treewass.model.inference import UNKNOWN_TEXTS, class_probabilities, count_texts
 from treewass.model.kept_columns import Value
 from treewass.model.labelled_texts import check_documents, check_labels, check_texts, labels_like
@@ -141,7 +142,7 @@ def evaluate(
     labels : array-like of str or int, shape (n_texts,)
         Their labels.
     rivals : sequence of (str, estimator), optional
-        Unfitted classifiers of counts to fit on the model's documents and measure on the same texts.
+        Unfitted classifiers of counts to fit on the model's documents and measure on the same texts, some at a time.
 
     Returns
     -------
@@ -186,17 +187,23 @@ def _evaluated(
     return evaluation, _Tested(*_labelled_documents(contents), vstack(counts, format="csr"), truth)
 
 
-def _errors(rivals: Sequence[tuple[str, Any]], tested: _Tested) -> dict[str, float]:
-    """Fit other methods, one after the other, and measure the error of each."""
+def _errors(rivals: Sequence[tuple[str, Any]], tested: _Tested, *, usual: bool = False) -> dict[str, float]:
+    """Fit other methods, one after the other, and measure the error of each.
+
+    Each gets a copy of the documents in float64, but for the usual ones, which do without.
+    """
     from sklearn.base import clone
 
     errors = {}
     for name, estimator in rivals:
-        fitted = clone(estimator, safe=False).fit(tested.documents, tested.labels)  # the copy goes, with its memory
+        documents = tested.documents if usual else tested.documents.astype(np.float64)
+        fitted = clone(estimator, safe=False).fit(documents, tested.labels)  # the clone goes, with its memory
         starts = range(0, max(tested.truth.size, 1), _TEXTS_AT_ONCE)
-        labels = [fitted.predict(tested.queries[start : start + _TEXTS_AT_ONCE]) for start in starts]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EmptyDocumentWarning)  # given already, with the rows of all texts
+            labels = [fitted.predict(tested.queries[start : start + _TEXTS_AT_ONCE]) for start in starts]
         errors[name] = float((np.concatenate(labels) != tested.truth).mean())
-        del fitted
+        del documents, fitted
     return errors
 
 
@@ -221,7 +228,7 @@ def _labelled_documents(contents: Contents) -> tuple[csr_array, NDArray[Any]]:
 
     ids = contents.documents.labelled
     documents = documents_of(contents.index, None if ids.size == len(contents.index) else ids)
-    documents.data = compact_weights(documents.data)  # methods that need float64 make it themselves
+    documents.data = compact_weights(documents.data)
     return documents, np.array(contents.classes)[contents.documents.codes_of(ids)]
 
 
@@ -262,9 +269,10 @@ def fit_and_evaluate(
     test_rows : array-like of int, optional
         The documents to hold out, instead of a share of all.
     rivals : sequence of (str, estimator), optional
-        Other methods to measure on the same documents; by default `usual_rivals`.
+        Other methods to measure on the same documents, as in `evaluate`; by default `usual_rivals`.
     refit : bool, default=True
-        Fit again on all documents after measuring. Otherwise the model has never seen those held out.
+        Fit again on all documents after measuring. Otherwise the model has never seen those held out. What was learned
+        first is let go before other methods are measured: if one of them raises, the model is not fitted.
     random_state : int or None, default=0
         Seed of the choice of documents.
     about : mapping of str to str, optional
@@ -320,7 +328,7 @@ def fit_and_evaluate(
             if refit:
                 del model.contents_  # other methods need its memory, and then the next one does
             if tested is not None:
-                evaluation = replace(evaluation, rivals=_errors(compared, tested))
+                evaluation = replace(evaluation, rivals=_errors(compared, tested, usual=rivals is None))
                 del tested
         if refit:
             expected = (seconds - compiling) * rows.size / learned.size

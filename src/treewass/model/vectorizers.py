@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from treewass.compute.threads import cached_property
-from treewass.documents.histograms import row_bounds
+from treewass.documents.histograms import short_bounds
 from treewass.documents.writing_systems import UNSPACED, folded, stems
 from treewass.model.sklearn_counter import KINDS, SklearnCounter, portable_parameters, restore_sklearn
 from treewass.model.word_pairs import WordSequences
@@ -262,7 +262,7 @@ def counted_matrix(rows: Sequence[CountedRow], n_words: int, kind: type[np.gener
     bounds = np.cumsum([0, *(len(words) for words, _ in rows)], dtype=np.int64)
     words = np.fromiter((word for row in rows for word in row[0]), np.int32, bounds[-1])
     counts = np.fromiter((count for row in rows for count in row[1]), kind, bounds[-1])
-    return csr_array((counts, words, row_bounds(bounds)), shape=(len(rows), n_words))
+    return csr_array((counts, words, short_bounds(bounds)), shape=(len(rows), n_words))
 
 
 def make_counter(vectorizer: Any) -> TextCounter:

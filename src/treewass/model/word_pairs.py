@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treewass.documents.histograms import row_bounds
+from treewass.documents.histograms import short_bounds
 from treewass.votes.channels import TermRows
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class WordSequences:
         from scipy.sparse import csr_array
 
         bounds, words, counts = _joined(self._counted(n_words, with_pairs=False), np.int32)
-        return csr_array((counts.astype(np.int64), words, row_bounds(bounds)), shape=(self.bounds.size - 1, n_words))
+        return csr_array((counts.astype(np.int64), words, short_bounds(bounds)), shape=(self.bounds.size - 1, n_words))
 
     def terms(self, n_words: int, rows: NDArray[np.intp] | None = None) -> TermRows:
         """Count the first `n_words` words, and pairs of them that follow each other, numbered as in `count_terms`.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from treewass.documents.histograms import row_bounds
+from treewass.documents.histograms import short_bounds
 from treewass.search.index import TreeIndex
 from treewass.search.segments import merge_documents
 from treewass.search.snapshot import Snapshot, as_ids
@@ -107,7 +107,7 @@ def _with_short_indices(counts: csr_array) -> csr_array:
     """Hold indices in 32 bits where they fit, which is all that some estimators accept."""
     from scipy.sparse import csr_array
 
-    bounds = row_bounds(counts.indptr)
+    bounds = short_bounds(counts.indptr)
     return csr_array((counts.data, counts.indices.astype(bounds.dtype, copy=False), bounds), shape=counts.shape)
 
 

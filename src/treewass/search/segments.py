@@ -9,7 +9,7 @@ import numpy as np
 
 from treewass.compute.records import describe, record_of
 from treewass.compute.threads import ForkSafeLock, cached_property
-from treewass.documents.histograms import row_bounds
+from treewass.documents.histograms import short_bounds
 from treewass.search.word_lists import ListsOnce, Statistics
 from treewass.trees.columns import (
     ABSENT,
@@ -218,7 +218,9 @@ class Segment(Columns):
         """Return all documents as counts, those that were removed among them; beyond the metric if they go there."""
         from scipy.sparse import csr_array
 
-        arrays = (self.weights.astype(np.float64), self.words, row_bounds(self.document_bounds))
+        words, bounds = self.words.view(), short_bounds(self.document_bounds).view()
+        words.flags.writeable = bounds.flags.writeable = False  # they may be the segment's own
+        arrays = (self.weights.astype(np.float64), words, bounds)
         counts = csr_array(arrays, shape=(self.ids.size, self.n_words))
         counts.check_format(full_check=True)  # they may come from a file that was not verified
         if not self.beyond_words.size:

@@ -144,21 +144,21 @@ def build_lists(metric: TreeMetric, segment: Segment) -> WordLists:
     ValueError
         If a weight is not a whole number, or a document too long.
     """
-    if not segment.has_counts:
-        counts = segment.all_documents()
+    is_counted = segment.has_counts
+    counts = segment.all_documents()
+    if not is_counted:
         places = np.repeat(np.arange(segment.ids.size), np.diff(counts.indptr))
         broken = np.unique(places[counts.data != np.rint(counts.data)])
         raise ValueError(
             f"Expected whole counts of words, but the documents of ids {first_few(segment.ids[broken])} were added "
             "with other weights. Ranking by words needs counts; `search`, by distance, takes any weights."
         )
-    counts = segment.all_documents()
     lengths = counts @ np.ones(counts.shape[1])
     if lengths.max(initial=0) > _LONGEST:
         longest = first_few(segment.ids[lengths > _LONGEST])
         raise ValueError(f"Expected documents of at most {_LONGEST} words, but those of ids {longest} have more.")
-    np.minimum(counts.data, LARGEST_COUNT, out=counts.data)
-    counts.data = counts.data.astype(np.uint8)  # before they are turned, which takes memory
+    capped = np.empty(counts.nnz, dtype=np.uint8)  # before they are turned, which takes memory
+    counts.data = np.minimum(counts.data, LARGEST_COUNT, out=capped, casting="unsafe")
     by_word = counts.tocsc()
     return WordLists(
         by_word.indptr.astype(np.int64),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from treewass.documents.histograms import check_counts, empty_rows, first_few, row_bounds, row_totals
+from treewass.documents.histograms import check_counts, empty_rows, first_few, row_totals, short_bounds
 from treewass.trees.columns import EmbeddedRows
 from treewass.trees.layout import MASS_BITS, METRIC, EmbeddingRoom
 from treewass.trees.metric import TreeMetric
@@ -179,7 +179,7 @@ def _embed(metric: TreeMetric, X: Any, *, rounded: bool) -> csr_array:
     if isinstance(made, int):
         refuse_overflow(made)
     shape = (made.bounds.size - 1, metric.n_features)
-    embedded = csr_array((made.values, made.features, row_bounds(made.bounds)), shape=shape)
+    embedded = csr_array((made.values, made.features, short_bounds(made.bounds)), shape=shape)
     embedded.has_canonical_format = True
     return embedded
 

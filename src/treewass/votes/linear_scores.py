@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 __all__ = ["MOST_TERMS", "ChannelLearner", "LinearScores", "every_class", "support_vectors"]
 
 _BLOCK = 1 << 13  # documents weighed at a time
-_TERMS = 1 << 18  # terms counted at a time
+_ENTRIES = 1 << 18  # entries counted at a time
 MOST_TERMS = 1 << 18
-_TOLERANCE = 0.1  # held-out documents are labelled as well as with 0.0001, in a fraction of the time
-_MOST_PASSES = 10
+_TOLERANCE = 0.05  # a document of weight two is much like two documents; with twice as much, it was not
+_MOST_PASSES = 20  # over the documents
+_LEAST_COST = 1e-30  # one over it is a number in float32; a document that costs less changes nothing
 
 
 class ChannelLearner(Protocol):
@@ -115,43 +116,36 @@ class LinearScores:
         every = np.frombuffer(gathered, dtype=np.int64)
         if (weights == 1).all():  # as it is nearly always: without arrays of places and weights
             every.sort()
-            columns, frequencies = _most_frequent(lambda: _runs(every))
+            columns, frequencies = _most_frequent(_counted_runs(every))
         else:
             sizes = np.concatenate([np.diff(block.indptr) for block in self._blocks(rows)])
             terms, places = np.unique(every, return_inverse=True)
-            weighed = terms, np.bincount(places, np.repeat(weights, sizes), terms.size)
-            columns, frequencies = _most_frequent(lambda: [weighed])
+            weighed = np.bincount(places, np.repeat(weights, sizes), terms.size)
+            columns, frequencies = _most_frequent([(terms, weighed)])
         factors = 1 + np.log((1 + weights.sum()) / (1 + frequencies))  # as scikit-learn does
         return columns, factors.astype(np.float32)
 
 
-def _runs(every: NDArray[np.int64]) -> Iterator[Frequencies]:
+def _counted_runs(every: NDArray[np.int64]) -> Iterator[Frequencies]:
     """Count sorted terms, some at a time."""
     start = 0
     while start < every.size:
-        stop = int(np.searchsorted(every, every[min(start + _TERMS, every.size) - 1], side="right"))
+        stop = int(np.searchsorted(every, every[min(start + _ENTRIES, every.size) - 1], side="right"))
         yield np.unique(every[start:stop], return_counts=True)
         start = stop
 
 
-def _most_frequent(counted: Callable[[], Iterable[Frequencies]]) -> Frequencies:
-    """Choose the terms of the largest frequencies, `MOST_TERMS` at most; of equal ones, the first."""
-    found = [np.unique(frequencies, return_counts=True) for _, frequencies in counted()]
-    values, places = np.unique(np.concatenate([values for values, _ in found]), return_inverse=True)
-    n_terms = np.bincount(places, np.concatenate([counts for _, counts in found])).astype(np.int64)
-    n_above = np.append(np.cumsum(n_terms[::-1])[::-1], 0)  # terms of each frequency and of larger ones
-    place = int(np.argmax(n_above <= MOST_TERMS))
-    room = MOST_TERMS - int(n_above[place])  # for terms of the frequency before
-    least = values[place] if place < values.size else np.inf
-    kept: list[Frequencies] = []
-    for terms, frequencies in counted():
-        chosen = frequencies >= least
-        if place and room:
-            equal = np.flatnonzero(frequencies == values[place - 1])[:room]
-            chosen[equal] = True
-            room -= equal.size
-        kept.append((terms[chosen], frequencies[chosen]))
-    return np.concatenate([terms for terms, _ in kept]), np.concatenate([counts for _, counts in kept])
+def _most_frequent(counted: Iterable[Frequencies]) -> Frequencies:
+    """Choose the terms of the largest frequencies, `MOST_TERMS` at most; of equal ones, the first.
+
+    Terms ascend, from one pair of arrays to the next, too.
+    """
+    terms, frequencies = np.zeros(0, dtype=np.int64), np.zeros(0)
+    for more, numbers in counted:
+        terms, frequencies = np.append(terms, more), np.append(frequencies, numbers)
+        kept = np.sort(np.argsort(-frequencies, kind="stable")[:MOST_TERMS])
+        terms, frequencies = terms[kept], frequencies[kept]
+    return terms, frequencies
 
 
 def support_vectors(
@@ -164,14 +158,16 @@ def support_vectors(
     r"""Separate each class from the rest by dual coordinate ascent (Hsieh et al., ICML 2008).
 
     Minimises :math:`(\|w\|^2 + b^2) / 2 + \sum_i C_i \max(0, 1 - y_i (w \cdot x_i + b))^2` for each class, as
-    scikit-learn's ``LinearSVC`` does. Features are read where they are, in float32, for all classes at a time.
+    scikit-learn's ``LinearSVC`` does, and stops after 20 passes over the documents or when the slopes of each class
+    lie within 0.05. Features are read where they are, in float32, for all classes at a time; a number for each document
+    and class is held.
 
     Parameters
     ----------
     features : tuple of ndarray
         Bounds, places and values of sparse rows, one for each document.
     codes : ndarray of int, shape (n_documents,)
-        Class numbers.
+        Class numbers from 0 to n_classes − 1.
     n_classes, n_terms : int
         Numbers of classes, at least two, and of terms.
     costs : ndarray of shape (n_documents,)
@@ -179,37 +175,40 @@ def support_vectors(
 
     Returns
     -------
-    weights : ndarray of shape (n_terms, n_classes)
-    intercepts : ndarray of shape (n_classes,)
-        Of two classes, each gets half of the one score.
+    weights : ndarray of shape (n_terms, n_columns)
+    intercepts : ndarray of shape (n_columns,)
+        A column for each class; of two classes, one column for the second.
 
     Examples
     --------
     >>> bounds, places = np.array([0, 1, 2]), np.array([0, 1], dtype=np.int32)
     >>> rows = bounds, places, np.ones(2, dtype=np.float32)
     >>> support_vectors(rows, np.array([0, 1]), 2, 2, np.full(2, 100.0))[0].round(1)
-    array([[ 0.5, -0.5],
-           [-0.5,  0.5]], dtype=float32)
+    array([[-1.],
+           [ 1.]], dtype=float32)
     """
-    from treewass.votes.support_vector_kernels import ascend
+    from treewass.votes.support_vector_kernels import ascend  # importing numba takes a moment
 
-    own, n_columns = (codes - 1, 1) if n_classes == 2 else (codes, n_classes)  # two classes share a column
+    own, n_columns = (codes - 1, 1) if n_classes == 2 else (codes, n_classes)  # the first of two has no column
     weights, intercepts = np.zeros((n_terms, n_columns), np.float32), np.zeros(n_columns, np.float32)
-    duals, slack = np.zeros((codes.size, n_columns), np.float32), (0.5 / costs).astype(np.float32)
+    duals = np.zeros((codes.size, n_columns), np.float32)
+    slack = (0.5 / np.maximum(costs, _LEAST_COST)).astype(np.float32)
     random = np.random.RandomState(0)
     for _ in range(_MOST_PASSES):
         if ascend(features, own, slack, random.permutation(codes.size), duals, weights, intercepts) <= _TOLERANCE:
             break
-    if n_classes == 2:
-        both = np.array([-0.5, 0.5], dtype=np.float32)
-        return weights * both, intercepts * both
     return weights, intercepts
 
 
 def every_class(
     classes: NDArray[np.integer], weights: NDArray[np.floating], intercepts: NDArray[np.floating], n_classes: int
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Widen weights and intercepts of some classes to all; the score of one without documents is always minus one."""
+    """Widen weights and intercepts of some classes to all; the score of one without documents is always minus one.
+
+    Where two classes share a column, each gets half of its score.
+    """
+    if weights.shape[1] == 1:
+        weights, intercepts = weights * [-0.5, 0.5], intercepts * [-0.5, 0.5]
     if classes.size == n_classes:
         return weights.astype(np.float32, copy=False), intercepts.astype(np.float32, copy=False)
     every = np.zeros((weights.shape[0], n_classes), dtype=np.float32)

@@ -19,7 +19,7 @@ _ZERO, _ONE = np.float32(0), np.float32(1)
 
 
 @inlined
-def add_scores(rows: Rows, document: int, weights: Floats, scores: Floats) -> Any:
+def _add_scores(rows: Rows, document: int, weights: Floats, scores: Floats) -> Any:
     """Add the score of each class over the terms of a document, and return the sum of squares of its values."""
     bounds, places, values = rows
     squares = _ZERO
@@ -32,7 +32,7 @@ def add_scores(rows: Rows, document: int, weights: Floats, scores: Floats) -> An
 
 
 @inlined
-def add_document(rows: Rows, document: int, changes: Floats, weights: Floats) -> None:
+def _add_document(rows: Rows, document: int, changes: Floats, weights: Floats) -> None:
     """Add a document to the weights of each class, as often as `changes` says."""
     bounds, places, values = rows
     for entry in range(bounds[document], bounds[document + 1]):
@@ -45,9 +45,10 @@ def add_document(rows: Rows, document: int, changes: Floats, weights: Floats) ->
 def ascend(
     rows: Rows, own: Integers, slack: Floats, order: Integers, duals: Floats, weights: Floats, intercepts: Floats
 ) -> Any:
-    """Improve the dual variables of each document in turn, and the weights with them; return how far they were off.
+    """Improve the dual variables of each document in turn, and the weights with them.
 
-    `own` is the column of the document's class, `slack` one over twice its cost. All numbers are float32.
+    `own` is the column of a document's class, −1 if it has none, and `slack` one over twice its cost. All numbers are
+    float32. Returned is the widest range of slopes that a class was found with: zero at the best weights.
     """
     n_classes = intercepts.size
     scores, changes = np.empty(n_classes, np.float32), np.empty(n_classes, np.float32)
@@ -55,7 +56,9 @@ def ascend(
     for document in order:
         for label in range(n_classes):
             scores[label] = intercepts[label]
-        curvature = _ONE + slack[document] + add_scores(rows, document, weights, scores)  # the intercept is a term, too
+        curvature = (
+            _ONE + slack[document] + _add_scores(rows, document, weights, scores)
+        )  # the intercept is a term, too
         changed = False
         for label in range(n_classes):
             sign = _ONE if own[document] == label else -_ONE
@@ -68,5 +71,5 @@ def ascend(
             intercepts[label] += changes[label]
             changed |= changes[label] != _ZERO
         if changed:
-            add_document(rows, document, changes, weights)
+            _add_document(rows, document, changes, weights)
     return np.max(highest - lowest)

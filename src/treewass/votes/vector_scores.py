@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -93,19 +93,12 @@ class VectorScores:
         def learn(penalty: float) -> ScoreChannel:
             machine = LogisticRegression(C=penalty, max_iter=_MOST_ITERATIONS)
             machine.fit(features, self.codes[rows], weights)
-            slopes, constants = every_class(machine.classes_, *_halved(machine), self.n_classes)
+            slopes, constants = every_class(machine.classes_, machine.coef_.T, machine.intercept_, self.n_classes)
             scores = (directions - center) @ (slopes / scale) + constants
             nothing = np.zeros(self.n_classes, dtype=np.float32)
             return ScoreChannel("mean", columns, factors, scores.astype(np.float32), nothing)
 
         return learn
-
-
-def _halved(machine: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the weights and intercepts of each class; of two classes, each gets half of the one score."""
-    if len(machine.classes_) > 2:
-        return machine.coef_.T, machine.intercept_
-    return machine.coef_.T * [-0.5, 0.5], machine.intercept_ * [-0.5, 0.5]
 
 
 def _center_and_scale(means: NDArray[np.float64], weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:

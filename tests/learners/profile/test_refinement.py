@@ -43,6 +43,15 @@ def test_order_and_the_writing_of_weights_do_not_matter():
     assert np.array_equal(one.weights, other.weights)
 
 
+def test_dense_counts_are_prepared_as_sparse_ones():
+    counts, labels = np.random.RandomState(0).randint(0, 3, (20, 6)).astype(float), np.arange(20) % 2
+    sparse = check_counts(counts)
+    profiles = ClassProfiles(ColumnCounts.of(sparse, labels, 2, np.ones(20)), 5.0)
+    one, other = (leave_one_out_documents(kind, labels, np.ones(20), profiles, floor=0.02) for kind in (sparse, counts))
+    assert (one.counts != other.counts).nnz == 0
+    assert one.counts.indices.dtype == one.counts.indptr.dtype == np.int32
+
+
 @pytest.mark.parametrize(("n_classes", "size"), [(3, 50), (100, 50), (40, 1000)])
 def test_batches_hold_every_document_once(n_classes, size):
     labels = np.arange(400) % n_classes

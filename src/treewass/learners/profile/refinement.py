@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treewass.documents.histograms import histogram_prints, row_bounds, to_histograms
+from treewass.documents.histograms import histogram_prints, short_bounds, to_histograms
 from treewass.learners.profile.class_profiles import ClassProfiles
 from treewass.learners.profile.soft_neighbors import LogMultipliers, NeighborBatch, loss_and_gradient
 from treewass.trees.tree import Tree
@@ -107,7 +107,7 @@ def leave_one_out_documents(
         end = own.stop
     lengths = np.concatenate(sizes)
     kept = np.flatnonzero(lengths)  # the others hold no entry
-    bounds = row_bounds(np.append(0, np.cumsum(lengths[kept])))
+    bounds = short_bounds(np.append(0, np.cumsum(lengths[kept])))
     scaled = csr_array((values[:end], words[:end], bounds), shape=(kept.size, counts.shape[1]))
     _, groups = np.unique(prints[kept], return_inverse=True)
     return NeighborBatch(scaled, labels[kept], groups, weights[kept].astype(np.float32))

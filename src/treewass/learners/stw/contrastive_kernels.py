@@ -22,12 +22,12 @@ from treewass.compute.compiling import compiled, inner
 
 __all__ = [
     "add_subtrees",
-    "cross_leaf_distances",
     "gradient_norms",
     "leaf_distances",
     "pair_distances",
     "pair_losses",
     "push_down",
+    "sparse_distances",
     "update_rows",
     "word_sums",
 ]
@@ -166,10 +166,10 @@ def leaf_distances(
 
 
 @_loop
-def cross_leaf_distances(
+def sparse_distances(
     queries: Rows, postings: Rows, lengths: Floats, smoothness: Number, huber: bool, start: int, stop: int, out: Floats
 ) -> None:
-    """Add the words' part of the smooth distances of the queries from `start` to `stop` to `out`."""
+    """Add the part of words, or of nodes, to the smooth distances of the queries from `start` to `stop`."""
     query_bounds, query_words, query_masses = queries
     bounds, documents, masses = postings
     alone = np.zeros(out.shape[1])

@@ -45,25 +45,33 @@ def smooth_distances(
     >>> smooth_distances(metric, np.array([[1, 0]]), np.array([[0, 1]]), smoothness=2).round(4)  # three times tanh(1)
     array([[2.2848]])
     """
-    from treewass.learners.stw.contrastive_kernels import cross_leaf_distances, pair_distances
+    from treewass.learners.stw.contrastive_kernels import pair_distances, sparse_distances
 
     smoothness = check_positive("smoothness", smoothness)
     tree = metric.trees[0]
     queries = _histograms(metric, X, "X")
     documents = queries if Y is None else _histograms(metric, Y, "Y")
-    query_masses = _masses_below(tree, queries, scores, parents)
-    masses = query_masses if Y is None else _masses_below(tree, documents, scores, parents)
-    lengths = tree.edge_lengths.astype(np.float32)
-    lengths[0] = 0  # both documents have all their mass below the root
-    kind, huber = (np.float32(smoothness), absolute == "huber"), absolute == "huber"
+    lengths, leaf_lengths = tree.edge_lengths.copy(), tree.leaf_lengths
+    lengths[0] = 0.0  # both documents have all their mass below the root
+    dense: tuple[NDArray[np.float32], ...] = ()
+    if scores is None:  # few nodes have mass below them: they are like words
+        queries = _with_nodes(tree, queries)
+        documents = queries if Y is None else _with_nodes(tree, documents)
+        leaf_lengths = np.concatenate([leaf_lengths, lengths])
+    else:
+        masses = _masses_below(tree, documents, scores, parents)
+        dense = masses if Y is None else _masses_below(tree, queries, scores, parents), masses
+    huber = absolute == "huber"
     columns = documents.tocsc()
     postings = columns.indptr.astype(np.int64), columns.indices.astype(np.int64), columns.data
     rows = queries.indptr.astype(np.int64), queries.indices.astype(np.int64), queries.data
     distances = np.zeros((queries.shape[0], documents.shape[0]))
 
     def work(start: int, stop: int) -> None:
-        cross_leaf_distances(rows, postings, tree.leaf_lengths, smoothness, huber, start, stop, distances)
-        pair_distances(query_masses, masses, lengths, kind, start, stop, distances)
+        sparse_distances(rows, postings, leaf_lengths, smoothness, huber, start, stop, distances)
+        if dense:
+            kind = np.float32(smoothness), huber
+            pair_distances(*dense, lengths.astype(np.float32), kind, start, stop, distances)
 
     run_in_blocks(work, queries.shape[0], n_jobs)
     return distances
@@ -78,12 +86,17 @@ def _histograms(metric: TreeMetric, X: csr_array, name: str) -> csr_array:
     return to_histograms(counts)
 
 
-def _masses_below(
-    tree: Tree, histograms: csr_array, scores: NDArray[np.float32] | None, parents: str
-) -> NDArray[np.float32]:
-    """Compute the mass below each node, shape (n_documents, n_nodes)."""
-    if scores is None:
-        return np.asarray((histograms @ subtree_matrix(tree)).toarray(), dtype=np.float32)
+def _with_nodes(tree: Tree, histograms: csr_array) -> csr_array:
+    """Put the mass below each node beside that of the words, shape (n_documents, n_words + n_nodes)."""
+    from scipy.sparse import csr_array, hstack
+
+    both = csr_array(hstack([histograms, histograms @ subtree_matrix(tree)], format="csr"))
+    both.sort_indices()  # so that a pair's sum has the same order from either side
+    return both
+
+
+def _masses_below(tree: Tree, histograms: csr_array, scores: NDArray[np.float32], parents: str) -> NDArray[np.float32]:
+    """Compute the probable mass below each node, shape (n_documents, n_nodes)."""
     from treewass.learners.stw.contrastive_kernels import add_subtrees
 
     masses = np.empty((histograms.shape[0], tree.n_nodes), np.float32)
