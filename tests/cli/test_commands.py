@@ -143,7 +143,7 @@ def test_search_prints_rows_and_json(model):
     assert len(rows) == 4
     assert all(len(row) == 5 for row in rows)
     found = [json.loads(line) for line in invoke("search", model, "my cat purrs", "-k", 4, "--json").splitlines()]
-    assert [entry["id"] for entry in found] == [int(row[1]) for row in rows]
+    assert [entry["id"] for entry in found] == [int(row[1].removeprefix("id:")) for row in rows]
     assert found == json.loads(json.dumps([asdict(hit) for hit in DocumentModel.load(model).search("my cat purrs", 4)]))
 
 
@@ -419,6 +419,53 @@ def test_errors_are_one_sentence(model, data, tmp_path, monkeypatch, capsys):
         assert printed.out == ""
 
 
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [
+        (("fit", "{data}", "-o", "{folder}/m", "--skip-bad", "--bad-rows", "{data}"), "--bad-rows"),
+        (("predict", "{model}", "{data}", "-o", "{data}"), "-o"),
+        (("predict", "{model}", "{folder}/*.csv", "-o", "{data}"), "-o"),
+        (("predict", "{model}", "{folder}", "-o", "{data}"), "-o"),
+        (("compare", "{data}", "-o", "{data}"), "-o"),
+        (("add", "{model}", "{data}", "--skip-bad", "--bad-rows", "{data}"), "--bad-rows"),
+    ],
+)
+def test_no_output_replaces_the_data(model, tmp_path, command, option):
+    data = write(tmp_path / "pets.csv", CSV)
+    places = {"data": data, "folder": tmp_path, "model": model}
+    refused = runner.invoke(cli.app, [word.format(**places) for word in command])
+    assert refused.exit_code == 2
+    assert "expected another file than the data" in " ".join(refused.output.split())
+    assert option in refused.output
+    assert data.read_text("utf-8") == CSV
+
+
+def test_a_file_beside_the_data_may_be_replaced(model, tmp_path):
+    data, labels = write(tmp_path / "pets.csv", CSV), write(tmp_path / "labels.csv", "old")
+    invoke("predict", model, data, "-o", labels)
+    assert labels.read_text("utf-8") != "old"
+
+
+@pytest.mark.parametrize(("own", "asked"), [(25, True), (5, False)])
+def test_labels_that_most_documents_have_alone_are_asked_about(tmp_path, own, asked):
+    labels = [f"n{row}" if row < own else ("cat", "dog")[row % 2] for row in range(40)]
+    data = write(
+        tmp_path / "d.csv", "text,number\n" + "".join(f"word{row % 7} pet,{labels[row]}\n" for row in range(40))
+    )
+    result = runner.invoke(
+        cli.app, ["fit", str(data), "-o", str(tmp_path / "m"), "--label", "number", "--test-size", "0"]
+    )
+    assert result.exit_code == 0
+    said = "27 different labels for 40 documents. Is 'number' the column of labels?"
+    assert (said in result.stderr) == asked
+
+
+def test_hits_are_named_as_other_commands_take_them(model):
+    name = invoke("search", model, "kitten", "-k", "1").split("\t")[1]
+    assert name.startswith("id:")
+    assert invoke("similar", model, name)
+
+
 def test_a_model_is_replaced_only_with_a_word(data, tmp_path):
     target = tmp_path / "model"
     quick = ("fit", data, "-o", target, "--test-size", 0)
@@ -540,7 +587,7 @@ def test_documents_are_added_removed_and_learned_on_the_command_line(model, tmp_
     folder = tmp_path / "m"
     DocumentModel.load(model).save(folder)
     more = write(tmp_path / "more.csv", "nr;text;label\nA1;a new kitten purrs;cat\nA2;a tractor;car\n")
-    said = invoke("add", folder, more, "--id", "nr", "--label", "label")
+    said = invoke("add", folder, more, "--id", "nr")
     assert "2 documents added" in said
     assert DocumentModel.load(folder).document(key="A1").label == "cat"
     assert "2 documents removed" in invoke("remove", folder, "key:A1", "id:0", "id:0")
@@ -554,7 +601,7 @@ def test_documents_are_added_removed_and_learned_on_the_command_line(model, tmp_
         invoke("remove", folder, "cat")
     new = write(tmp_path / "new.csv", "text,label\na red bird sings,bird\na bird flies,bird\n")
     with pytest.raises(ValueError, match="Use update, which learns new ones"):
-        invoke("add", folder, new, "--label", "label")
+        invoke("add", folder, new)
     assert "learned again from all 47" in invoke("update", folder, new)
     assert "bird" in DocumentModel.load(folder).classes_.tolist()
 
@@ -580,7 +627,9 @@ def test_documents_are_removed_as_files_list_them(model, tmp_path):
     folder = tmp_path / "m"
     DocumentModel.load(model).save(folder)
     more = write(tmp_path / "more.csv", "nr,text\nA1,a new kitten\n7,a tractor\nA3,a dog\n")
-    said = runner.invoke(cli.app, ["add", str(folder), str(more), "--id", "nr"])
+    with pytest.raises(ValueError, match=r"no column 'label'.* read them without: --no-labels\."):
+        invoke("add", folder, more, "--id", "nr")
+    said = runner.invoke(cli.app, ["add", str(folder), str(more), "--id", "nr", "--no-labels"])
     assert said.output == f"3 documents added to {folder}, with the ids 45 to 47.\n"
     gone = write(tmp_path / "gone.jsonl", '{"nr": "A1"}\n{"nr": 7}\n{"nr": "A1"}\n{"nr": null}\n')
     unknown = write(tmp_path / "unknown.csv", "nr\nA3\n" + "".join(f"B{number}\n" for number in range(42)))

@@ -16,30 +16,28 @@ from treewass.cli.data import (
     IdColumn,
     KeptColumns,
     LabelColumn,
+    NoLabels,
     SkipBad,
     TextColumn,
     TitleColumn,
     empty_texts_said,
     read_data,
+    read_labelled,
 )
 from treewass.cli.shared import ModelFolder, Store, counted_noun, load_model, named_document
-from treewass.compute.extras import require
 
 if TYPE_CHECKING:
     from treewass.documents.corpus import Corpus
 
 __all__ = ["add_command", "remove_command", "update_command"]
 
-_Label = Annotated[
-    str | None, typer.Option("--label", metavar="COLUMN", help="Column of the labels; without it they have none.")
-]
-
 
 def add_command(
     model: ModelFolder,
     data: DataFiles,
     text: TextColumn = "text",
-    label: _Label = None,
+    label: LabelColumn = "label",
+    no_labels: NoLabels = False,
     key: IdColumn = None,
     title: TitleColumn = None,
     columns: KeptColumns = None,
@@ -51,15 +49,15 @@ def add_command(
     store: Store = None,
 ) -> None:
     """Add documents to a model, to find and to vote, without learning from them; a service that runs goes on."""
-    require("filelock", purpose="treewass add", extra="serve")
     from treewass.model.inference import count_texts
     from treewass.serve.applied_writes import NewDocument
     from treewass.serve.live_model import LiveModel
 
-    corpus = read_data(
+    corpus = read_labelled(
         data,
         text=text,
         label=label,
+        no_labels=no_labels,
         key=key,
         title=title,
         columns=columns,
@@ -110,7 +108,6 @@ def remove_command(
     store: Store = None,
 ) -> None:
     """Remove documents from a model, all of those named or none; a service that runs goes on."""
-    require("filelock", purpose="treewass remove", extra="serve")
     from treewass.documents.histograms import first_few
     from treewass.serve.live_model import LiveModel
 
@@ -160,6 +157,7 @@ def update_command(
     data: DataFiles,
     text: TextColumn = "text",
     label: LabelColumn = "label",
+    no_labels: NoLabels = False,
     key: IdColumn = None,
     title: TitleColumn = None,
     columns: KeptColumns = None,
@@ -176,14 +174,14 @@ def update_command(
     kept in a file beside it: let a busy service rest meanwhile. If the service folds its writes, nothing is changed.
     Services on a database take the new model when it is published.
     """
-    require("filelock", purpose="treewass update", extra="serve")
     from treewass.model.model_folder import data_name, save_contents
     from treewass.serve.live_model import LiveModel
 
-    corpus = read_data(
+    corpus = read_labelled(
         data,
         text=text,
         label=label,
+        no_labels=no_labels,
         key=key,
         title=title,
         columns=columns,

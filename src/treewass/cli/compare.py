@@ -21,6 +21,7 @@ from treewass.cli.data import (
     SkipBad,
     TextColumn,
     read_data,
+    refuse_data,
 )
 from treewass.cli.shared import AsJson, print_json, terminal
 from treewass.compute.progress import show_progress
@@ -78,6 +79,7 @@ def compare_command(
         if target.suffix not in (".md", ".csv"):
             raise typer.BadParameter(f"expected a name that ends with .md or .csv, got {output!r}.", param_hint="-o")
         check_folder(target)  # before the work, not after
+        refuse_data(target, data, "-o")
     corpus = read_data(
         data,
         text=text,

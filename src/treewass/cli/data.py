@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import glob
 import re
 import sys
 import tempfile
@@ -32,12 +33,15 @@ __all__ = [
     "IdColumn",
     "KeptColumns",
     "LabelColumn",
+    "NoLabels",
     "SkipBad",
     "SplitColumn",
     "TextColumn",
     "TitleColumn",
     "empty_texts_said",
     "read_data",
+    "read_labelled",
+    "refuse_data",
     "say_note",
 ]
 
@@ -51,6 +55,7 @@ DataFiles = Annotated[
 ]
 TextColumn = Annotated[str, typer.Option("--text", metavar="COLUMN", help="Column of the texts.")]
 LabelColumn = Annotated[str, typer.Option("--label", metavar="COLUMN", help="Column of the labels.")]
+NoLabels = Annotated[bool, typer.Option("--no-labels", help="Read texts alone: they have no labels.")]
 IdColumn = Annotated[
     str | None, typer.Option("--id", metavar="COLUMN", help="Column of your own names of the documents.")
 ]
@@ -103,6 +108,8 @@ def read_data(
     """
     from treewass.documents.corpus import read_corpus
 
+    if settings.get("skip_bad"):
+        refuse_data(bad_rows, data, "--bad-rows")
     settings["columns"] = [name.strip() for names in columns or () for name in names.split(",") if name.strip()]
     corpus = _of_standard_input(settings) if data == ["-"] else read_corpus(data, **settings)
     for note in corpus.notes:
@@ -111,6 +118,28 @@ def read_data(
         _write_bad_rows(Path(bad_rows).expanduser(), corpus.bad_rows)
         say_note(f"{counted_noun(len(corpus.bad_rows), 'bad row')} left out; {bad_rows} lists them.")
     return corpus
+
+
+def read_labelled(data: list[str], *, label: str, no_labels: bool, **settings: Any) -> Corpus:
+    """Read a corpus with its labels, or without if there are none; an error says how to do without."""
+    if no_labels and label != "label":
+        raise typer.BadParameter(f"expected either --label {label} or --no-labels, got both.", param_hint="--no-labels")
+    try:
+        return read_data(data, label=None if no_labels else label, **settings)
+    except ValueError as error:
+        if no_labels or not re.search(f"no (column|field) {re.escape(repr(label))}", str(error)):
+            raise
+        raise ValueError(f"{error} If the texts have no labels, read them without: --no-labels.") from error
+
+
+def refuse_data(output: str | Path, data: list[str], option: str) -> None:
+    """Refuse to write to a file that is read."""
+    target = Path(output).expanduser().resolve()
+    for name in data if target.is_file() else ():
+        source = Path(name).expanduser().resolve()
+        matched = glob.has_magic(name) and target.match(name)
+        if matched or target == source or (source.is_dir() and source in target.parents):
+            raise typer.BadParameter(f"expected another file than the data, got {str(output)!r}.", param_hint=option)
 
 
 def say_note(note: str) -> None:

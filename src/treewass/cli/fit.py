@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,10 +24,11 @@ from treewass.cli.data import (
     TextColumn,
     TitleColumn,
     empty_texts_said,
-    read_data,
+    read_labelled,
+    say_note,
 )
 from treewass.cli.partitions import InParts, Scheduler, Workers, fit_in_parts, wants_parts
-from treewass.cli.shared import AsJson, print_json, terminal
+from treewass.cli.shared import AsJson, counted_noun, print_json, terminal
 from treewass.compute.memory import give_back_arrays
 from treewass.compute.progress import waiting
 
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
     from treewass.model.evaluation import Evaluation
 
 __all__ = ["fit_command", "fit_corpus"]
+
+_MANY = 20  # documents, of which most should share their labels with others
 
 
 def _known_metric(name: str | None) -> str | None:
@@ -100,13 +104,9 @@ def fit_command(
     from treewass.model.document_model import DocumentModel
     from treewass.model.model_folder import check_target, holds_model
 
-    if no_labels and label != "label":
-        raise typer.BadParameter(f"expected either --label {label} or --no-labels, got both.", param_hint="--no-labels")
     give_back_arrays()
     target = Path(output).expanduser()
     check_target(target)  # before an hour of learning, not after
-    if holds_model(target):
-        typer.echo(f"The model in {target} will be replaced.", err=True)
     model = DocumentModel(
         metric=metric,
         word_vectors=vectors if vectors in (None, "minilm") else str(Path(vectors).expanduser()),
@@ -134,10 +134,11 @@ def fit_command(
         )
         _tell(model, output, None, seconds, as_json)
         return
-    corpus = _read(
+    corpus = read_labelled(
         data,
         text=text,
-        label=None if no_labels else label,
+        label=label,
+        no_labels=no_labels,
         key=key,
         title=title,
         columns=columns,
@@ -148,7 +149,11 @@ def fit_command(
         skip_bad=skip_bad,
         bad_rows=bad_rows,
     )
+    _doubt_labels(corpus, label)
+    if holds_model(target):
+        say_note(f"the model in {target} will be replaced.")
     with empty_texts_said(corpus, "nothing is learned from them, and they are never neighbours."):
+        warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)  # said in our words
         evaluation, seconds = (
             _fit_unlabelled(model, corpus) if no_labels else fit_corpus(model, corpus, test_size, seed)
         )
@@ -163,14 +168,11 @@ def _tell(model: DocumentModel, output: str, evaluation: Evaluation | None, seco
         _show(model, output, evaluation, seconds)
 
 
-def _read(data: Any, *, label: str | None, **more: Any) -> Corpus:
-    """Read a corpus; where no label can be read, say how to do without."""
-    try:
-        return read_data(data, label=label, **more)
-    except ValueError as error:
-        if label is None or f"no column {label!r}" not in str(error):
-            raise
-        raise ValueError(f"{error} If the texts have no labels, learn without: --no-labels.") from error
+def _doubt_labels(corpus: Corpus, label: str) -> None:
+    """Ask whether the column of labels is the right one, if most documents have a label of their own."""
+    n_classes = len(set(corpus.labels or ()))
+    if len(corpus) >= _MANY and 2 * n_classes > len(corpus):
+        say_note(f"{n_classes} different labels for {len(corpus)} documents. Is {label!r} the column of labels?")
 
 
 def _fit_unlabelled(model: DocumentModel, corpus: Corpus) -> tuple[None, float]:
@@ -230,7 +232,8 @@ def _show(model: DocumentModel, output: str, evaluation: Evaluation | None, seco
 
     console = terminal()
     if evaluation is not None:
-        table = Table(title=f"Error on {evaluation.n_test} held-out documents", title_justify="left")
+        held_out = counted_noun(evaluation.n_test, "held-out document")
+        table = Table(title=f"Error on {held_out}", title_justify="left")
         table.add_column("method")
         table.add_column("error", justify="right")
         table.add_row("treewass", f"{100 * evaluation.error:.1f} %", style="bold")

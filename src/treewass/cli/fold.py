@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from treewass.cli.shared import ModelFolder, Store, counted_noun
-from treewass.compute.extras import require
 
 __all__ = ["backup_command", "fold_command", "publish_command"]
 
@@ -18,7 +17,6 @@ def fold_command(model: ModelFolder, store: Store = None) -> None:
 
     A database forgets these writes then. Copy the model to the other machines before their services start again.
     """
-    require("filelock", purpose="treewass fold", extra="serve")
     from treewass.serve.upkeep import fold_writes
 
     number = fold_writes(Path(model).expanduser(), store)
@@ -31,7 +29,6 @@ def backup_command(
     store: Store = None,
 ) -> None:
     """Save a model with the writes of its service, as they are at one moment, to another folder."""
-    require("filelock", purpose="treewass backup", extra="serve")
     from treewass.serve.upkeep import backup_model
 
     number = backup_model(Path(model).expanduser(), Path(folder).expanduser(), store)
@@ -43,7 +40,6 @@ def publish_command(
     store: Annotated[str, typer.Option(metavar="postgresql://…", help="The database of the services.")],
 ) -> None:
     """Let all services on a database take another model, which each of them has in its folder by then."""
-    require("filelock", purpose="treewass publish", extra="serve")
     from treewass.serve.upkeep import publish_model
 
     number = publish_model(Path(model).expanduser(), store)

@@ -27,6 +27,7 @@ from treewass.cli.data import (
     TextColumn,
     TitleColumn,
     read_data,
+    refuse_data,
 )
 from treewass.cli.partitions import Scheduler, Workers, predict_in_parts
 from treewass.cli.shared import AsJson, ModelFolder, counted_noun, load_model, print_json, print_rows
@@ -108,6 +109,7 @@ def predict_command(
         )
         return
     if output is not None:
+        refuse_data(output, data, "-o")
         _check_output(Path(output).expanduser())
     _refuse_text(model, data)
     corpus = read_data(

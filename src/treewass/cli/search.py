@@ -133,7 +133,7 @@ def _show(held: Contents, hits: list[Hit], as_json: bool) -> None:
     rows = [
         (
             f"{hit.score if hit.score is not None else hit.distance:.4f}",
-            f"key:{hit.key}" if hit.key else hit.id,
+            f"key:{hit.key}" if hit.key else f"id:{hit.id}",
             "" if hit.label is None else hit.label,
             excerpt(hit.title),
             passage_of(held, hit, _PASSAGE),

@@ -55,7 +55,7 @@ def serve_command(
 
     Documents that are added are on the disk when the answer comes. The service stops gracefully on SIGTERM or Ctrl+C.
     """
-    for module in ("fastapi", "filelock", "uvicorn"):
+    for module in ("fastapi", "uvicorn"):
         require(module, purpose="treewass serve", extra="serve")
     from treewass.serve.running import run_service
     from treewass.serve.service_settings import LOOPBACK, Settings

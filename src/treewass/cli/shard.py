@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from treewass.cli.shared import ModelFolder, Store
-from treewass.compute.extras import require
 
 __all__ = ["shard_command"]
 
@@ -27,7 +26,6 @@ def shard_command(
 
     folder = Path(model).expanduser()
     if store is not None or writes_path(folder).exists() or elsewhere_path(folder).exists():
-        require("filelock", purpose="treewass shard of a model that is served", extra="serve")
         from treewass.serve.upkeep import shard_model
 
         shard_model(folder, parts, store)

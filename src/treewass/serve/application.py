@@ -253,7 +253,7 @@ def _add_views(router: APIRouter, live: LiveModel, lanes: Lanes, settings: Setti
             held = live.current()
             trees = held.index.metric.trees
             if component >= len(trees) or node >= trees[component].n_nodes:
-                raise HTTPException(404, f"There is no node {node} in a tree {component}.")
+                raise HTTPException(404, f"There is no node {node} in tree {component}.")
             return views.of(held, component).branch(node)
 
         return await _written(lanes.explanations, answer)  # after a write, it looks at all documents again
