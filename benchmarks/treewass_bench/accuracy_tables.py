@@ -29,6 +29,7 @@ __all__ = [
     "cost_markdown",
     "draw_error_and_time",
     "error_markdown",
+    "machines_markdown",
     "summarize",
     "vote_markdown",
 ]
@@ -172,6 +173,28 @@ def cost_markdown(rows: Iterable[Row], methods: Sequence[str] = TABLE_3, sets: S
         ("model_megabytes", "fitted model, MB", ".1f"),
     )
     return "\n".join(_means_markdown(rows, methods, sets, *table) for table in tables)
+
+
+def machines_markdown(rows: Iterable[Row], methods: Sequence[str] = TABLE_3) -> str:
+    """List on which days and processors the rows of which methods were measured.
+
+    Examples
+    --------
+    >>> case, measured = {"set": "reuters", "split": 0}, {"date": "2026-11-18", "processor": "one"}
+    >>> rows = [Row("accuracy", case | {"method": method}, {}, "", measured) for method in ("tfidf", "bow")]
+    >>> print(machines_markdown(rows))
+    - 2026-11-18, one: bag of words, L1, k = 19 fall-back; TF-IDF, L1, k = 19 fall-back
+    <BLANKLINE>
+    """
+    found: dict[str, list[str]] = {}
+    rows = list(rows)
+    for method in methods:
+        own = [row for row in rows if row.case["method"] == method]
+        dates = sorted({str(row.environment.get("date") or "before") for row in own})
+        processors = sorted({str(row.environment.get("processor")) for row in own})
+        if own:
+            found.setdefault(f"{' and '.join(dates)}, {' and '.join(processors)}", []).append(METHODS[method].title)
+    return "".join(f"- {where}: {'; '.join(titles)}\n" for where, titles in sorted(found.items()))
 
 
 def draw_error_and_time(rows: Iterable[Row], times: Iterable[Row], path: Path) -> None:

@@ -8,7 +8,13 @@ from pathlib import Path
 
 from treewass.storage.folders import replacing
 from treewass_bench.ablation import ablation_markdown, draw_losses, loss_markdown
-from treewass_bench.accuracy_tables import cost_markdown, draw_error_and_time, error_markdown, vote_markdown
+from treewass_bench.accuracy_tables import (
+    cost_markdown,
+    draw_error_and_time,
+    error_markdown,
+    machines_markdown,
+    vote_markdown,
+)
 from treewass_bench.depth import depth_markdown, draw_depth
 from treewass_bench.duplicates import duplicates_markdown
 from treewass_bench.full_run import full_run_markdown
@@ -109,6 +115,7 @@ def _accuracy(rows: dict[str, list[Row]], figures: Path) -> dict[str, str]:
         "errors": error_markdown(errors) if errors else "",
         "votes": vote_markdown(errors) if errors else "",
         "costs": cost_markdown(errors) if errors else "",
+        "machines": machines_markdown(errors),
         "full_run": full_run_markdown(errors, rows["statistics"]) if errors and rows["statistics"] else "",
         "error_and_time": "drawn" if errors and times else "",
     }
