@@ -308,6 +308,22 @@ def test_explain_tells_of_pairs_and_labels(model, tmp_path):
     assert json.loads(invoke("explain", model, "id:0", "--json"))["label"] == "cat"
 
 
+def test_explain_leaves_a_document_of_the_model_out(tmp_path):
+    lines = [f"d{n},{text} {n},{label}" for n, (text, label) in enumerate(zip(TEXTS * 3, LABELS * 3, strict=True))]
+    lines[0] = lines[0].replace(",cat", ",car")
+    data = write(tmp_path / "pets.csv", "name,text,label\n" + "\n".join(lines) + "\n")
+    for folder, options in (("m", ()), ("bare", ("--no-texts",))):
+        invoke("fit", data, "-o", tmp_path / folder, "--id", "name", "--test-size", 0, "--neighbors", 3, *options)
+        found = json.loads(invoke("explain", tmp_path / folder, "key:d0", "--json"))
+        assert found == json.loads(invoke("explain", tmp_path / folder, "id:0", "--json"))
+        assert (found["label"], found["document"]["label"], found["document"]["key"]) == ("cat", "car", "d0")
+        assert "d0" not in [neighbor["key"] for neighbor in found["neighbors"]]
+        shown = invoke("explain", tmp_path / folder, "key:d0")
+        assert "Label cat" in shown
+        assert "It is labelled car in the model. It does not vote on itself" in shown
+    assert "in the model" not in invoke("explain", tmp_path / "m", "my cat purrs")
+
+
 def test_pictures_and_reports_find_the_home_folder(model, tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     invoke("explain", model, "my cat purrs", "the dog barks", "--picture", "~/plan.png")

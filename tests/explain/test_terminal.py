@@ -2,7 +2,7 @@ import io
 
 from rich.console import Console
 
-from treewass.explain import Explanation, Hit, Move, PredictionExplanation, TypicalWord, WordSupport
+from treewass.explain import Document, Explanation, Hit, Move, PredictionExplanation, TypicalWord, WordSupport
 from treewass.explain.terminal import colored_text, pair_view, prediction_view
 from treewass.explain.transport_plans import BranchCost
 
@@ -83,6 +83,17 @@ def test_typical_words_show_how_common_they_are():
     assert "No neighbour votes for car" in text
     assert "Typical of pet: cat (50 % | 1 %): in so many documents of pet | car" in text
     assert "Typical of car: wheel (0 % | 25 %)" in text
+
+
+def test_a_document_of_the_model_is_shown_with_the_label_that_it_has_there():
+    def shown(label, **reasons):
+        found = PredictionExplanation("pet", (("pet", 1.0),), (), document=Document(3, label), **reasons)
+        return " ".join(printed(prediction_view(found, "cat", [])).split())
+
+    assert "It is labelled [red]car in the model. It does not vote on itself." in shown("[red]car")
+    heard = shown("car", words=(WordSupport("cat", 1.0),))
+    assert "It does not vote on itself, and the linear channel has learned without it." in heard
+    assert "It has no label in the model, so it does not vote." in shown(None)
 
 
 def test_a_prediction_without_reasons_is_shown_too():

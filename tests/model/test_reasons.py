@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from treewass import DocumentModel
+from treewass import DocumentModel, EmptyDocumentWarning
 from treewass.documents import WordVectors, make_documents
+from treewass.report import find_oddities
 
 from .conftest import LABELS, TEXTS
 
@@ -115,3 +116,105 @@ def test_the_rival_of_equal_probability_is_the_nearest():
     assert [share for _, share in explained.probabilities] == [1, 0, 0]
     others = [neighbor.label for neighbor in model.similar("a x y", 6) if neighbor.label != "one"]
     assert explained.rival == explained.probabilities[1][0] == others[0] == "delta"
+
+
+@pytest.fixture(scope="module", params=MODELS.values(), ids=MODELS)
+def mislabelled(request):
+    """A model in which the label of every twelfth document is wrong, and the ids of these."""
+    texts, labels = generated(180)
+    wrong = np.arange(0, 180, 12)
+    labels[wrong] = np.roll(np.unique(labels), 1)[np.unique(labels, return_inverse=True)[1]][wrong]
+    keys = [f"d-{number}" for number in range(180)]
+    return DocumentModel(n_neighbors=7, **request.param).fit(texts, labels, keys=keys), wrong.tolist()
+
+
+def test_a_document_of_the_model_has_no_say_about_itself(mislabelled):
+    model, wrong = mislabelled
+    found, contradicted = find_oddities(model), 0
+    judged = dict(zip(found.ids, found.predicted, strict=True))
+    for number in wrong:
+        explained = model.explain_prediction(id=number)
+        assert explained == model.explain_prediction(key=f"d-{number}")
+        assert explained.document == model.document(number)
+        assert [neighbor.id for neighbor in explained.neighbors] == [n.id for n in model.similar(id=number, k=7)]
+        assert number not in [neighbor.id for neighbor in explained.neighbors]
+        (_, first), (_, second) = explained.probabilities[:2]
+        assert explained.label == model.classes_[judged[number]] or first == second
+        of_others = {neighbor.label for neighbor in explained.neighbors}
+        if len(of_others) == 1 and explained.document.label not in of_others:
+            assert explained.label in of_others
+        contradicted += explained.label != explained.document.label
+    assert contradicted >= len(wrong) / 4
+    assert model.explain_prediction(model.document(wrong[0]).text).document is None
+
+
+def test_the_reasons_for_a_document_of_the_model_add_up(mislabelled):
+    model, _ = mislabelled
+    pool = model.contents_.vote.pool
+    for number in range(0, 180, 15):
+        explained = model.explain_prediction(id=number)
+        shares = dict(explained.probabilities)
+        assert sum(shares.values()) == pytest.approx(1)
+        assert bool(explained.words) == bool(pool is not None and any(pool.channel_weights))
+        if explained.log_odds is None:
+            assert shares[explained.rival] == 0
+            continue
+        expected = np.log(shares[explained.label]) - np.log(shares[explained.rival])
+        assert explained.log_odds == pytest.approx(expected, abs=1e-9)
+        assert sum(support for _, support, _ in explained.addends()) == pytest.approx(expected, abs=1e-9)
+
+
+def test_doubtful_labels_are_explained_as_the_report_has_them():
+    texts, labels = generated(180)
+    labels[::12] = "red"
+    model = DocumentModel(n_neighbors=7).fit([*texts, "unknown"], [*labels, "red"])
+    model.add([texts[3]])  # without a label
+    model.remove([0])
+    assert model.contents_.channels
+    suspects = find_oddities(model).suspects
+    assert len(suspects) > 5
+    for suspect in suspects:
+        explained = model.explain_prediction(id=suspect.document.id)
+        shares = dict(explained.probabilities)
+        assert explained.label == suspect.suggested
+        assert shares[explained.label] == pytest.approx(suspect.probability, abs=1e-9)
+        assert shares[suspect.document.label] == pytest.approx(suspect.own_probability, abs=1e-9)
+
+
+def test_a_document_without_a_label_is_explained_as_its_text(model):
+    text = model.document(5).text
+    number = int(model.add([text])[0])
+    explained, as_text = model.explain_prediction(id=number), model.explain_prediction(text)
+    model.remove([number])
+    assert (explained.document.id, explained.document.label) == (number, None)
+    assert explained.label == as_text.label
+    assert [share for _, share in explained.probabilities] == pytest.approx([s for _, s in as_text.probabilities])
+
+
+def test_a_document_is_explained_by_its_words_where_texts_are_not_kept():
+    texts, labels = generated()
+    model = DocumentModel(n_neighbors=7, keep_texts=False).fit(texts, labels)
+    explained = model.explain_prediction(id=4)
+    assert {entry.word for entry in explained.words} <= set(texts[4].split())
+    assert explained.log_odds == pytest.approx(sum(support for _, support, _ in explained.addends()))
+
+
+def test_a_document_that_nothing_else_is_like_gets_no_reasons():
+    with pytest.warns(EmptyDocumentWarning):
+        model = DocumentModel(n_neighbors=1, calibrate=False).fit(["a cat", "a dog", "?"], ["cat", "dog", "dog"])
+    with pytest.warns(EmptyDocumentWarning):
+        assert model.explain_prediction(id=2).neighbors == ()
+    model.remove([1, 2])
+    explained = model.explain_prediction(id=0)  # no other document is left
+    assert (explained.neighbors, explained.log_odds, explained.document.label) == ((), None, "cat")
+
+
+def test_a_text_or_one_document_is_explained(fitted):
+    with pytest.raises(ValueError, match="got more than one of them"):
+        fitted.explain_prediction("a cat", id=0)
+    with pytest.raises(ValueError, match="Expected either the id or the key"):
+        fitted.explain_prediction()
+    with pytest.raises(ValueError, match="No document in the model has id 99"):
+        fitted.explain_prediction(id=99)
+    with pytest.raises(ValueError, match="No document in the model has the key 'x'"):
+        fitted.explain_prediction(key="x")

@@ -7,8 +7,8 @@ import pytest
 
 from tests.report.cases import labelled_texts
 from treewass import DocumentModel
+from treewass.model.cross_fitting import held_out_scores
 from treewass.report import find_oddities
-from treewass.report.cross_fitting import held_out_scores
 
 
 def test_wrong_labels_and_copies_are_found(case):

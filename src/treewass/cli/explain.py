@@ -34,8 +34,8 @@ def explain_command(
     loaded = load_model(model)
     one = _document(loaded, first)
     if second is None:
-        text = _text(loaded, one)
-        prediction = loaded.explain_prediction(text)
+        text = _shown(loaded, one)
+        prediction = loaded.explain_prediction(text) if isinstance(one, str) else loaded.explain_prediction(id=one)
         if as_json:
             print_json(prediction.to_dict())
             return
@@ -62,14 +62,6 @@ def _document(model: DocumentModel, argument: str) -> str | int:
     """Turn an argument into an id or a text."""
     named = named_document(argument)
     return read_text(argument) if named is None else model.document(**named).id
-
-
-def _text(model: DocumentModel, document: str | int) -> str:
-    """Return the text of a document, which a model may not have."""
-    text = document if isinstance(document, str) else model.document(document).text
-    if text is None:
-        raise ValueError(f"Expected a text, but this model was saved without texts: there is none for id:{document}.")
-    return text
 
 
 def _shown(model: DocumentModel, document: str | int) -> str:

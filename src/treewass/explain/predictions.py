@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treewass.explain.hits import Hit
+    from treewass.explain.hits import Document, Hit
 
 __all__ = ["PredictionExplanation", "TypicalWord", "WordSupport"]
 
@@ -86,6 +86,8 @@ class PredictionExplanation:
     typical : tuple of TypicalWord
         Without channels, the words of the text that tell the two classes apart: those most typical of the label first,
         those most typical of the rival last. They say why the neighbours are near, and are no further addends.
+    document : Document or None
+        The document of the model that is explained, with the label that it has there; None for a text.
     """
 
     label: Any
@@ -97,6 +99,7 @@ class PredictionExplanation:
     prior_support: float = 0.0
     words: tuple[WordSupport, ...] = ()
     typical: tuple[TypicalWord, ...] = ()
+    document: Document | None = None
 
     @property
     def word_support(self) -> float:
@@ -113,6 +116,15 @@ class PredictionExplanation:
             ("prior", self.prior_support, "what the labels start with, whatever the text"),
         ]
         return listed if self.words else listed[1:]
+
+    def own_label(self) -> str:
+        """Say which label a document of the model has there, and that it was not asked itself; empty for a text."""
+        if self.document is None:
+            return ""
+        if self.document.label is None:
+            return "It has no label in the model, so it does not vote."
+        apart = ", and the linear channel has learned without it" if self.words else ""
+        return f"It is labelled {self.document.label} in the model. It does not vote on itself{apart}."
 
     def word_weights(self) -> dict[str, float]:
         """Weigh the words of the text, and the pairs, to colour them."""

@@ -64,9 +64,10 @@ def prediction_view(prediction: PredictionExplanation, text: str, spans: _Spans)
     shares = ", ".join(f"{label} {100 * share:.1f} %" for label, share in prediction.probabilities[:3])
     parts: list[Any] = [
         Text.assemble(("Label ", "bold"), (visible(str(prediction.label)), "bold green"), visible(f"   ({shares})")),
-        Text(),
-        colored_text(text, spans, prediction.word_weights()),
     ]
+    if prediction.document is not None:
+        parts.append(Text(visible(prediction.own_label())))
+    parts += [Text(), colored_text(text, spans, prediction.word_weights())]
     if prediction.rival is not None:
         parts += [Text(), *_reasons(prediction)]
     if prediction.neighbors:

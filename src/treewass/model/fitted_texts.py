@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from treewass.documents.histograms import warn_about_empty_rows
 from treewass.model.contents import Contents
+from treewass.model.cross_fitting import count_apart
 from treewass.model.estimator import TextClassifier
 from treewass.model.inference import (
     UNKNOWN_TEXTS,
@@ -226,21 +228,43 @@ class FittedTexts(TextClassifier):
 
         return explain_pair(self.metric_, self.counts(first), self.counts(second), self.words_)
 
-    def explain_prediction(self, text: str) -> PredictionExplanation:
+    def explain_prediction(
+        self, text: str | None = None, *, id: int | None = None, key: str | None = None
+    ) -> PredictionExplanation:
         """Explain the label that a text gets: what neighbours, words and class shares add to its odds.
 
         Parameters
         ----------
-        text : str
+        text : str, optional
             The text. One without a known word gets the class shares and no reasons, with a warning.
+        id, key : int, str, optional
+            A document of the model instead of a text. It does not vote on itself, and the linear channel is learned
+            again without it, as for the doubtful labels of a report.
 
         Returns
         -------
         PredictionExplanation
+
+        Examples
+        --------
+        >>> from treewass import DocumentModel
+        >>> texts = ["a cat purrs", "my cat purrs", "the cat purrs", "a dog barks"]
+        >>> model = DocumentModel(n_neighbors=2).fit(texts, ["cat", "cat", "dog", "dog"])
+        >>> explained = model.explain_prediction(id=2)
+        >>> explained.label, explained.document.label
+        ('cat', 'dog')
         """
-        counted = count_texts(self._fitted(), [check_query(text)])
+        held, own = self._fitted(), None
+        if text is None:
+            own = held.id_of(id, key)
+            counted = count_apart(held, own)
+        elif id is not None or key is not None:
+            raise ValueError("Expected a text, or the id or the key of a document, got more than one of them.")
+        else:
+            counted = count_texts(held, [check_query(text)])
         warn_about_empty_rows(counted.unknown, UNKNOWN_TEXTS)
-        return explain_label(counted)
+        explained = explain_label(counted)
+        return explained if own is None else replace(explained, document=describe_document(held, own))
 
     def outline(self, component: int = 0) -> TreeOutline:
         """Collect what each branch of the learned tree holds: words, classes, and ids of documents.

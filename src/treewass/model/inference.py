@@ -98,9 +98,9 @@ def count_texts(held: Contents, texts: Sequence[str]) -> CountedTexts:
     )
 
 
-def count_documents(held: Contents, ids: Sequence[int]) -> CountedTexts:
-    """Take documents of the model, by ids that are there, as texts that are counted."""
-    return _counted(held, rows_of(held.index, ids))
+def count_documents(held: Contents, ids: Sequence[int], terms: TermRows | None = None) -> CountedTexts:
+    """Take documents of the model, by ids that are there, as texts that are counted; channels look at `terms`."""
+    return _counted(held, rows_of(held.index, ids), terms)
 
 
 def _counted(held: Contents, rows: list[CountedRow], terms: TermRows | None = None) -> CountedTexts:

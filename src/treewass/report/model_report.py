@@ -13,11 +13,11 @@ from treewass.documents.texts import excerpt
 from treewass.explain.branches import TreeOutline, class_means
 from treewass.explain.highlights import Piece, weighted_pieces
 from treewass.explain.predictions import PredictionExplanation
+from treewass.model.cross_fitting import learned_without
 from treewass.model.evaluation import Evaluation
 from treewass.model.fitting import without_documents
 from treewass.model.inference import count_texts
 from treewass.model.reasons import explain_label
-from treewass.report.cross_fitting import learned_without
 from treewass.report.document_map import DocumentMap, map_documents
 from treewass.report.oddities import Oddities, find_oddities
 from treewass.search.held_documents import documents_of

@@ -13,8 +13,8 @@ import numpy as np
 from treewass.documents.texts import defused
 from treewass.explain.hits import Document, Hit
 from treewass.model.contents import Contents
+from treewass.model.cross_fitting import MOST_ASKED, held_out_scores, spread_documents
 from treewass.model.inference import describe_document, describe_hits
-from treewass.report.cross_fitting import held_out_scores
 from treewass.report.near_duplicates import alike_pairs, triple_sets
 from treewass.search.held_documents import documents_of
 from treewass.search.numpy_nearest import nearest_of_rows
@@ -137,7 +137,7 @@ class Oddities:
                 writer.writerow([defused(cell) if defuse else cell for cell in cells])
 
 
-def find_oddities(model: DocumentModel, *, max_documents: int = 20_000) -> Oddities:
+def find_oddities(model: DocumentModel, *, max_documents: int = MOST_ASKED) -> Oddities:
     """Ask the model about each document, itself left out, and compare those that share their word triples.
 
     Its nearest other documents vote, and a linear channel that learned from four fifths of the documents, without this
@@ -168,8 +168,7 @@ def find_oddities(model: DocumentModel, *, max_documents: int = 20_000) -> Oddit
 
 def oddities_of(held: Contents, max_documents: int) -> Oddities:
     """Find the oddities of a model at one moment, as `find_oddities` does."""
-    ids, _ = held.grouped
-    chosen = ids[np.linspace(0, ids.size - 1, min(ids.size, max_documents)).astype(np.intp)]
+    chosen = spread_documents(held, max_documents)
     if not held.classes:
         return Oddities(chosen.size, (), (), (), (), (), *_duplicates(held, chosen), ())
     votes = _votes(held, chosen)
