@@ -423,7 +423,7 @@ def train_command(
 @app.command("fit")
 def fit_command(
     as_json: AsJson = False,
-    cases: Cases = "stage1,search,channel,memory",
+    cases: Cases = "stage1,search,channel,passes,memory",
     data: Data = None,
     documents: Annotated[int, typer.Option(min=100, help="Documents to generate for memory.")] = 1_000_000,
     against: Annotated[
@@ -431,7 +431,7 @@ def fit_command(
     ] = None,
     sets: Annotated[str, typer.Option(help="Text sets for that, with commas.")] = "twitter,reuters,amazon,20news",
 ) -> None:
-    """Measure learning: against counting words, a grid search and LIBLINEAR, its memory, or against another version."""
+    """Measure learning: beside counting words, a grid search and LIBLINEAR; its passes, memory, or another version."""
     if against is not None:
         from treewass_bench.fit_against import bench_fit_against
 

@@ -13,12 +13,13 @@ from treewass import ProfileTreeWasserstein, TreeIndex
 from treewass.documents import make_documents
 from treewass.trees import embed
 from treewass_bench.datasets import PAPER_SETS, load_set
+from treewass_bench.passes import bench_passes
 from treewass_bench.rows import Row, Value
 from treewass_bench.timing import alternate, call_in_new_process, watch_memory
 
 __all__ = ["bench_fit", "bench_memory"]
 
-_CASES = ("stage1", "search", "channel", "memory")
+_CASES = ("stage1", "search", "channel", "passes", "memory")
 _PENALTIES = (0.1, 0.3, 1.0, 3.0)
 _LARGE_SET = "20news"
 _ROUNDS = 5
@@ -34,10 +35,10 @@ def bench_fit(cases: Sequence[str] = _CASES, data: _Data = None, n_documents: in
 
     Parameters
     ----------
-    cases : sequence of {"stage1", "search", "channel", "memory"}
+    cases : sequence of {"stage1", "search", "channel", "passes", "memory"}
         Counting and clustering beside scikit-learn's CountVectorizer on the same texts; both stages beside a grid
-        search of a linear SVM on 20news; the support vectors of the linear channel beside LIBLINEAR's; memory on
-        generated documents.
+        search of a linear SVM on 20news; the support vectors of the linear channel beside LIBLINEAR's; errors by the
+        passes of refinement on many passages; memory on generated documents.
     data : path-like, optional
         Folder of the text sets; that of the variable TREEWASS_DATA by default.
     n_documents : int, default=1_000_000
@@ -56,6 +57,8 @@ def bench_fit(cases: Sequence[str] = _CASES, data: _Data = None, n_documents: in
             split = load_set(name, data).split(0)
             yield _channel(name, split.X_train, split.y_train)
         yield _channel("generated, two classes", *make_documents(10_000, n_classes=2))
+    if "passes" in cases:
+        yield from bench_passes(data)
     if "memory" in cases:
         found = call_in_new_process("treewass_bench.fit:memory_of_stage_one", n_documents)
         protocol = "peak resident memory of a process of its own during fit, beyond the matrix itself"

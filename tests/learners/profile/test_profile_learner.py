@@ -187,7 +187,7 @@ def test_hundreds_of_classes_and_a_wide_vocabulary():
         [3000 * y[:, None] + random.randint(0, 5, (900, 4)), random.randint(0, 10**6, (900, 3))], axis=1
     )
     X = csr_array((np.ones(words.size), (np.repeat(np.arange(900), 7), words.ravel())), shape=(900, 10**6))
-    learner = ProfileTreeWasserstein(batch_size=100, epochs=3).fit(X, y)
+    learner = ProfileTreeWasserstein(batch_size=100).fit(X, y)
     assert len(learner.classes_) == 300
     assert learner.metric_.trees[0].n_nodes <= 1 + 30 + 900
     assert learner.history_[-1].loss < learner.history_[0].loss
@@ -271,3 +271,11 @@ def test_text_and_numbers_do_not_mix_as_labels():
     learner = ProfileTreeWasserstein(refine=False).partial_fit([[1, 0], [0, 1]], [9, 10])
     with pytest.raises(ValueError, match="all text or all numbers"):
         learner.partial_fit([[1, 0], [0, 1]], ["9", "a"])
+
+
+def test_epochs_are_the_passes_that_are_made(documents):
+    assert len(ProfileTreeWasserstein(epochs=3).fit(*documents).history_) == 3
+    assert len(ProfileTreeWasserstein(epochs=0).fit(*documents).history_) == 0
+    assert len(ProfileTreeWasserstein(batch_size=2).fit(*documents).history_) == 1  # a pass makes 120 steps
+    with pytest.raises(ValueError, match="epochs"):
+        ProfileTreeWasserstein(epochs=-1).fit(*documents)

@@ -49,7 +49,7 @@ _LEAST_ARITY, _DEEP_ARITY, _MOST_ARITY = 5, 7, 30
 _PULL, _MOST_SMOOTHING = 20.0, 5.0
 _LEAST = {"arity": 2, "depth": 0, "n_trees": 1, "epochs": 0, "batch_size": 2}
 _POSITIVE, _SHARES = ("smoothing", "floor", "learning_rate"), ("word_dropout", "pull_back")
-_OPTIONAL = ("arity", "depth", "smoothing")
+_OPTIONAL = ("arity", "depth", "smoothing", "epochs")
 _ROUNDED_UP = 1 + 1e-9
 
 
@@ -83,8 +83,9 @@ class ProfileTreeWasserstein(TreeTransformer):
         Length of the words' edges before refinement; internal edges have length one.
     min_split : float, default=20.0
         A node whose words weigh less (each the square root of its number of documents) is not split.
-    epochs : int, default=4
-        Passes over the documents in refinement; more where these would make fewer than 40 steps.
+    epochs : int, optional
+        Passes over the documents in refinement: by default four, but more where these would make fewer than 40 steps,
+        and fewer, at least one, where they would make more than 100.
     learning_rate : float, default=0.02
         Step of the optimiser, Adam.
     batch_size : int, default=500
@@ -153,7 +154,7 @@ class ProfileTreeWasserstein(TreeTransformer):
         floor: float = 0.02,
         leaf_length: float = 6.0,
         min_split: float = 20.0,
-        epochs: int = 4,
+        epochs: int | None = None,
         learning_rate: float = 0.02,
         batch_size: int = 500,
         word_dropout: float = 0.2,

@@ -21,7 +21,9 @@ __all__ = ["RefinementRecord", "RefinementSettings", "leave_one_out_documents", 
 _FIRST_DECAY, _SECOND_DECAY = 0.9, 0.999  # of Adam
 _BLOCK = 1 << 13  # documents looked at together
 _START_SCALE = 1.5
-_FEWEST_STEPS = 40  # small sets make one or two steps an epoch: four epochs would leave them where they began
+_PASSES = 4
+_FEWEST_STEPS = 40  # small sets make one or two steps a pass: four passes would leave them where they began
+_MOST_STEPS = 100  # after these, further passes over many documents take time and no longer lower the error
 _PARTNERS = 5  # documents of its class that a document should meet in a batch, where there are many classes
 
 
@@ -29,15 +31,25 @@ _PARTNERS = 5  # documents of its class that a document should meet in a batch, 
 class RefinementSettings:
     """How to refine: see the parameters of `ProfileTreeWasserstein`."""
 
-    epochs: int
+    epochs: int | None
     learning_rate: float
     batch_size: int
     word_dropout: float
     pull_back: float
 
     def passes(self, n_documents: int) -> int:
-        """Count the passes over so many documents: the epochs, or as many as make 40 steps."""
-        return max(self.epochs, -(-_FEWEST_STEPS // self.steps(n_documents))) if self.epochs else 0
+        """Count the passes over so many documents: the epochs, or four, or as many as make 40 to 100 steps.
+
+        Examples
+        --------
+        >>> settings = RefinementSettings(None, 0.02, 500, 0.2, 0.001)
+        >>> [settings.passes(n_documents) for n_documents in (500, 5_000, 20_000, 10**6)]
+        [40, 4, 2, 1]
+        """
+        if self.epochs is not None:
+            return self.epochs
+        steps = self.steps(n_documents)
+        return min(max(_PASSES, -(-_FEWEST_STEPS // steps)), max(1, _MOST_STEPS // steps))
 
     def steps(self, n_documents: int) -> int:
         """Count the batches of a pass."""
