@@ -130,7 +130,8 @@ def accuracy_cells(
                 for seed in range(seeds if method.startswith(("profile", "tsw")) else 1):
                     case = _case(name, number, method, limit, seed)
                     work = partial(_measured, name, number, method, folder, limit, seed)
-                    cells.append(Cell("accuracy", case, work, PROTOCOL, seconds))
+                    shares = f"{name}, embedded by minilm" if method.startswith("minilm") else None
+                    cells.append(Cell("accuracy", case, work, PROTOCOL, seconds, shares=shares))
     return cells
 
 

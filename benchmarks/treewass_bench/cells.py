@@ -35,6 +35,9 @@ class Cell:
         About how long it takes on one core, for the time left.
     alone : bool, default=False
         Whether nothing may run beside it, because it is a time.
+    shares : str, optional
+        Names what is slow to make and serves several cells: those of one name are measured in one process, and their
+        rows come when all of them are done.
     """
 
     benchmark: str
@@ -43,6 +46,7 @@ class Cell:
     protocol: str
     seconds: float = 1.0
     alone: bool = False
+    shares: str | None = None
 
 
 def run_cells(
@@ -108,7 +112,26 @@ def _in_processes(cells: Sequence[Cell], jobs: int) -> Iterator[tuple[Cell, Foun
     from joblib import Parallel, delayed
 
     parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1, pre_dispatch="1.5*n_jobs")
-    yield from parallel(delayed(_measured)(cell) for cell in cells)
+    yield from chain.from_iterable(parallel(delayed(_all_measured)(task) for task in _tasks(cells)))
+
+
+def _tasks(cells: Iterable[Cell]) -> list[list[Cell]]:
+    """Put the cells that share something together; the order is that of the first cells.
+
+    Examples
+    --------
+    >>> cells = [Cell("demo", {"n": n}, dict, "none", shares=shares) for n, shares in enumerate(["a", None, "a", None])]
+    >>> [[cell.case["n"] for cell in task] for task in _tasks(cells)]
+    [[0, 2], [1], [3]]
+    """
+    tasks: dict[str | int, list[Cell]] = {}
+    for number, cell in enumerate(cells):
+        tasks.setdefault(number if cell.shares is None else cell.shares, []).append(cell)
+    return list(tasks.values())
+
+
+def _all_measured(cells: Sequence[Cell]) -> list[tuple[Cell, Found]]:
+    return [_measured(cell) for cell in cells]
 
 
 def _measured(cell: Cell) -> tuple[Cell, Found]:

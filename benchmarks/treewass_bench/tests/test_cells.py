@@ -1,4 +1,5 @@
 import json
+import os
 
 import pytest
 
@@ -101,3 +102,14 @@ def test_times_come_last_and_in_this_process(tmp_path):
     mixed = [*cells(["oak"], alone=True), *cells(["birch"])]
     assert [row.case["word"] for row in run_cells(mixed, RowFiles(tmp_path / "all.jsonl"))] == ["birch", "oak"]
     assert len((tmp_path / "all.jsonl").read_text().splitlines()) == 2
+
+
+def process():
+    return {"process": os.getpid()}
+
+
+def test_cells_that_share_something_are_measured_in_one_process(tmp_path):
+    mixed = [Cell("words", {"n": n}, process, "counted", shares="oak" if n % 2 else None) for n in range(12)]
+    rows = list(run_cells(mixed, RowFiles(tmp_path), jobs=2))
+    assert sorted(row.case["n"] for row in rows) == list(range(12))
+    assert len({row.measures["process"] for row in rows if row.case["n"] % 2}) == 1
