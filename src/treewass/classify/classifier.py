@@ -172,8 +172,8 @@ class TreeWassersteinClassifier(NeighborClassifier):
             self.pooled_vote_: PooledVote | None = None
             self.channels_: dict[str, ScoreChannel] = {}
             self.penalties_: dict[str, float] = {}
-            held = self._hold_out() if calibrates else None
             self._documents.data = compact_weights(self._documents.data)  # the learners alone need float64
+            held = self._hold_out() if calibrates else None
             terms = partial(select_rows, counts) if terms is None else terms
             if held is not None and held.truth.size:
                 self._calibrate(held, terms)
@@ -213,7 +213,7 @@ class TreeWassersteinClassifier(NeighborClassifier):
         settings = {"random_state": self.random_state, "n_jobs": self.n_jobs}
 
         def learn(counts: csr_array, codes: NDArray[np.intp], weights: NDArray[np.float64]) -> TreeMetric:
-            return learn_metric(metric, counts, self.classes_[codes], weights, **settings)[0]
+            return learn_metric(metric, counts.astype(np.float64), self.classes_[codes], weights, **settings)[0]
 
         places = self._with_words()
         rows = self._rows[places]

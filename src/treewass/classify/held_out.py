@@ -10,7 +10,6 @@ import numpy as np
 from treewass.compute.progress import show_progress
 from treewass.documents.histograms import histogram_prints
 from treewass.search.index import TreeIndex
-from treewass.search.segments import compact_weights
 from treewass.trees.embedding import unknown_rows
 from treewass.trees.metric import TreeMetric
 from treewass.votes.rules import first_of_weight
@@ -58,8 +57,8 @@ def hold_out(
     and other thirds until there are 1200 in all; it is a tenth of 200 documents or less, and half of more than 6000.
     Of each part, at most 2000 documents look for neighbours.
 
-    Counts are canonical, labels are class numbers, weights say how many documents each counts as, one by default, and
-    `learn` makes a metric of these. There are fewer than k neighbours where a part is smaller. There are no queries at
+    Counts are canonical, of any kind of number, labels are class numbers, weights say how many documents each counts
+    as, one by default, and `learn` makes a metric of these. There are fewer than k neighbours where a part is smaller. There are no queries at
     all if there are fewer than 20 documents, or if most of them have a class that no other document has: what nobody
     can guess says nothing about who is to be believed.
     """
@@ -78,7 +77,6 @@ def hold_out(
             documents = others[has_known]
             known = np.delete(queries, unknown_rows(metric, counts[queries]))
             if documents.size and known.size:
-                chosen.data = compact_weights(chosen.data)  # the learner alone needs float64
                 index = TreeIndex(metric, n_jobs=n_jobs)
                 index.add(chosen if documents.size == others.size else chosen[has_known], documents)
                 distances, rows = index.search(counts[known], k)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ClassProfiles", "ColumnCounts", "count_in_parts"]
 
-_ENTRIES = 1 << 21  # of the matrix, counted at a time
+_ENTRIES = 1 << 19  # of the matrix, counted at a time
 
 
 @dataclass(frozen=True)
