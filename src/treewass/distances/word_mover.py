@@ -34,6 +34,7 @@ _MOST_PIVOTS = 100_000_000
 _SAME_MASS = 16 * 2.0**-52  # masses that differ by less, relatively, differ by rounding alone
 _TRANSFERS = 2  # of the second bound: more spare few distances and cost more
 _PENALTY, _ITERATIONS = 0.02, 50  # of the third
+_FIRST, _TOGETHER = 32, 16  # documents that are compared before others are bounded
 _ROUNDING = 64 * 2.0**-52
 
 
@@ -214,24 +215,39 @@ def _neighbor_rows(
 def _pruned(
     pairs: DocumentPairs, query: Query, columns: NDArray[np.intp], k: int, caller: str
 ) -> tuple[Floats, NDArray[np.intp]]:
-    """Compute exact distances in the order of the bounds, until no other document can be among the nearest."""
+    """Compute exact distances in the order of the bounds, until no other document can be among the nearest.
+
+    Three bounds, each closer and slower than the one before, are asked of fewer and fewer documents, since each exact
+    distance may lower the bar for the rest.
+    """
     centroids = centroid_bounds(pairs, slice(query.row, query.row + 1), query.squared)[0]
     bounds = np.maximum(np.maximum(*relaxed_bounds(pairs, query)), centroids)[columns]
     margin = _margin(pairs, query)
     order = np.argsort(bounds, kind="stable")
     bounds, columns = bounds[order], columns[order]
     near, rows = _nearest(wmd_to(pairs, query, columns[:k], caller=caller), columns[:k], k)
-    n_left = np.searchsorted(bounds, near[-1] + margin, side="right")
-    columns = columns[k:n_left]
-    bounds = np.maximum(*constrained_bounds(pairs, query, columns, iterations=_TRANSFERS))
-    columns = columns[bounds <= near[-1] + margin]
-    bounds = _dual_bounds(pairs, query, columns)
-    for place in np.argsort(bounds, kind="stable"):
-        if bounds[place] > near[-1] + margin:
+
+    def compare(some: NDArray[np.intp]) -> None:
+        """Compare what the third bound leaves of some documents."""
+        nonlocal near, rows
+        lower = _dual_bounds(pairs, query, some)
+        for place in np.argsort(lower, kind="stable"):
+            if lower[place] > near[-1] + margin:
+                break
+            column = some[place : place + 1]
+            distance = wmd_to(pairs, query, column, caller=caller)
+            near, rows = _nearest(np.append(near, distance), np.append(rows, column), k)
+
+    first = k + _FIRST
+    compare(columns[k:first])
+    left = columns[first : np.searchsorted(bounds, near[-1] + margin, side="right")]
+    bounds = np.maximum(*constrained_bounds(pairs, query, left, iterations=_TRANSFERS))
+    order = np.argsort(bounds, kind="stable")
+    bounds, left = bounds[order], left[order]
+    for start in range(0, left.size, _TOGETHER):
+        if bounds[start] > near[-1] + margin:
             break
-        column = columns[place : place + 1]
-        distance = wmd_to(pairs, query, column, caller=caller)
-        near, rows = _nearest(np.append(near, distance), np.append(rows, column), k)
+        compare(left[start : start + _TOGETHER])
     return near, rows
 
 
