@@ -442,12 +442,19 @@ def test_errors_are_one_sentence(model, data, tmp_path, monkeypatch, capsys):
         (("predict", "{model}", "{data}", "-o", "{data}"), "-o"),
         (("predict", "{model}", "{folder}/*.csv", "-o", "{data}"), "-o"),
         (("predict", "{model}", "{folder}", "-o", "{data}"), "-o"),
+        (("predict", "{model}", "{folder}/../*/pets.csv", "-o", "{data}"), "-o"),
+        (("predict", "{model}", "{folder}/../**/pets.csv", "-o", "{data}"), "-o"),
+        (("predict", "{model}", "{folder}/link/*.csv", "-o", "{data}"), "-o"),
+        (("predict", "{model}", "~/*.csv", "-o", "{data}"), "-o"),
         (("compare", "{data}", "-o", "{data}"), "-o"),
         (("add", "{model}", "{data}", "--skip-bad", "--bad-rows", "{data}"), "--bad-rows"),
     ],
 )
-def test_no_output_replaces_the_data(model, tmp_path, command, option):
+def test_no_output_replaces_the_data(model, tmp_path, monkeypatch, command, option):
     data = write(tmp_path / "pets.csv", CSV)
+    if "{folder}/link/*.csv" in command:
+        (tmp_path / "link").symlink_to(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
     places = {"data": data, "folder": tmp_path, "model": model}
     refused = runner.invoke(cli.app, [word.format(**places) for word in command])
     assert refused.exit_code == 2
@@ -460,6 +467,26 @@ def test_a_file_beside_the_data_may_be_replaced(model, tmp_path):
     data, labels = write(tmp_path / "pets.csv", CSV), write(tmp_path / "labels.csv", "old")
     invoke("predict", model, data, "-o", labels)
     assert labels.read_text("utf-8") != "old"
+
+
+def test_a_pattern_that_does_not_match_the_output_may_be_read_again(model, tmp_path, monkeypatch):
+    write(tmp_path / "pets.csv", CSV)
+    (tmp_path / "results").mkdir()
+    monkeypatch.chdir(tmp_path)
+    for _ in range(2):
+        invoke("predict", model, "*.csv", "-o", "results/labels.csv")
+
+
+def test_files_of_labels_do_not_replace_files_of_data(model, tmp_path):
+    table = pytest.importorskip("pyarrow").table({"text": ["a cat purrs", "a dog barks"]})
+    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(table, tmp_path / "part-00000.parquet")
+    (tmp_path / "again").symlink_to(tmp_path)
+    for output in (f"{tmp_path}/", tmp_path, tmp_path / "again"):
+        refused = runner.invoke(cli.app, ["predict", str(model), str(tmp_path / "*.parquet"), "-o", str(output)])
+        assert refused.exit_code == 2
+        assert "another folder than that of the data" in " ".join(refused.output.split())
+    assert parquet.read_table(tmp_path / "part-00000.parquet").equals(table)
 
 
 @pytest.mark.parametrize(("own", "asked"), [(25, True), (5, False)])
@@ -645,6 +672,13 @@ def test_documents_are_removed_as_files_list_them(model, tmp_path):
     more = write(tmp_path / "more.csv", "nr,text\nA1,a new kitten\n7,a tractor\nA3,a dog\n")
     with pytest.raises(ValueError, match=r"no column 'label'.* read them without: --no-labels\."):
         invoke("add", folder, more, "--id", "nr")
+    for name, content in (("plain.txt", "a kitten\n"), ("empty.csv", "text,label\na kitten,\n")):
+        with pytest.raises(ValueError, match=r"(?s)rows cannot be read.* read them without: --no-labels\."):
+            invoke("add", folder, write(tmp_path / name, content))
+    (tmp_path / "texts").mkdir()
+    write(tmp_path / "texts" / "one.txt", "a kitten")
+    with pytest.raises(ValueError, match=r"(?s)next to the label folders.* read them without: --no-labels\."):
+        invoke("add", folder, tmp_path / "texts")
     said = runner.invoke(cli.app, ["add", str(folder), str(more), "--id", "nr", "--no-labels"])
     assert said.output == f"3 documents added to {folder}, with the ids 45 to 47.\n"
     gone = write(tmp_path / "gone.jsonl", '{"nr": "A1"}\n{"nr": 7}\n{"nr": "A1"}\n{"nr": null}\n')

@@ -58,9 +58,9 @@ def hold_out(
     Of each part, at most 2000 documents look for neighbours.
 
     Counts are canonical, of any kind of number, labels are class numbers, weights say how many documents each counts
-    as, one by default, and `learn` makes a metric of these. There are fewer than k neighbours where a part is smaller. There are no queries at
-    all if there are fewer than 20 documents, or if most of them have a class that no other document has: what nobody
-    can guess says nothing about who is to be believed.
+    as, one by default, and `learn` makes a metric of these. There are fewer than k neighbours where a part is smaller.
+    There are no queries at all if there are fewer than 20 documents, or if most of them have a class that no other
+    document has: what nobody can guess says nothing about who is to be believed.
     """
     weights = np.ones(labels.size) if weights is None else weights
     nothing = np.zeros((0, k))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import glob
 import re
 import sys
 import tempfile
@@ -92,6 +91,7 @@ Defuse = Annotated[
     bool, typer.Option("--defuse", help="Put ' before cells of a CSV file that a spreadsheet would run: = + - @.")
 ]
 BadRows = Annotated[str, typer.Option("--bad-rows", metavar="FILE", help="Where --skip-bad lists them.")]
+_LABEL_MISSING = "the label is (empty|null)|no tab between a label and a text|lies next to the label folders"
 
 
 def read_data(
@@ -127,18 +127,19 @@ def read_labelled(data: list[str], *, label: str, no_labels: bool, **settings: A
     try:
         return read_data(data, label=None if no_labels else label, **settings)
     except ValueError as error:
-        if no_labels or not re.search(f"no (column|field) {re.escape(repr(label))}", str(error)):
+        if no_labels or not re.search(f"no (column|field) {re.escape(repr(label))}|{_LABEL_MISSING}", str(error)):
             raise
         raise ValueError(f"{error} If the texts have no labels, read them without: --no-labels.") from error
 
 
 def refuse_data(output: str | Path, data: list[str], option: str) -> None:
     """Refuse to write to a file that is read."""
+    from treewass.documents.corpus_files import find_paths
+
     target = Path(output).expanduser().resolve()
-    for name in data if target.is_file() else ():
-        source = Path(name).expanduser().resolve()
-        matched = glob.has_magic(name) and target.match(name)
-        if matched or target == source or (source.is_dir() and source in target.parents):
+    sources = (path.resolve() for name in data for path in find_paths(name)) if target.is_file() else ()
+    for source in sources:
+        if target == source or (source.is_dir() and source in target.parents):
             raise typer.BadParameter(f"expected another file than the data, got {str(output)!r}.", param_hint=option)
 
 

@@ -139,8 +139,10 @@ def predict_in_parts(
         raise typer.BadParameter("expected a folder for files of labels, such as out/.", param_hint="-o")
     _refuse_given(unused)
     partitions = find_partitions(data, unique_keys=False, **reading)
+    out = output if "://" in output else str(Path(output).expanduser().absolute())
+    if _folder(f"{out}/part") in {_folder(partition.address) for partition in partitions}:
+        raise typer.BadParameter(f"expected another folder than that of the data, got {output!r}.", param_hint="-o")
     with _engine(workers, scheduler) as engine:
-        out = output if "://" in output else str(Path(output).expanduser().absolute())
         scored = predict_partitions(
             Path(model).expanduser().absolute(), partitions, out, engine=engine, report=say_note
         )
@@ -153,6 +155,11 @@ def predict_in_parts(
     if scored.n_wrong is not None:
         share = 100 * scored.n_wrong / max(scored.n_documents, 1)
         typer.echo(f"{scored.n_wrong} of {scored.n_documents} wrong: error {share:.1f} %", err=True)
+
+
+def _folder(address: str) -> str:
+    """Return the folder of a file, the same for all names that a path has."""
+    return address.rpartition("/")[0].rstrip("/") if "://" in address else str(Path(address).resolve().parent)
 
 
 def _refuse_given(unused: dict[str, Any]) -> None:

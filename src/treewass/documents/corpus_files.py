@@ -29,7 +29,7 @@ from treewass.documents.text_file_rows import (
     table_rows,
 )
 
-__all__ = ["CorpusSource", "Remarks", "open_source", "remark_sentences"]
+__all__ = ["CorpusSource", "Remarks", "find_paths", "open_source", "remark_sentences"]
 
 Remarks = dict[str, list[str]]  # what was found out, each with the files that it is about
 
@@ -168,10 +168,10 @@ def open_source(
     if is_table(source):
         return CorpusSource(type(source).__name__, [(source, "object")], encoding, delimiter)
     if isinstance(source, str | os.PathLike):
-        paths = _found(source)
+        paths = find_paths(source)
     elif isinstance(source, Iterable) and not isinstance(source, bytes | dict):
         found: dict[Path, Path] = {}
-        for path in (path for each in source for path in _found(each)):
+        for path in (path for each in source for path in find_paths(each)):
             found.setdefault(path.resolve(), path)  # one that is given again counts once
         paths = list(found.values())
     else:
@@ -190,7 +190,7 @@ def open_source(
     return CorpusSource(name, parts, encoding, delimiter)
 
 
-def _found(source: Any) -> list[Path]:
+def find_paths(source: Any) -> list[Path]:
     """Return a path, or those that a pattern such as ``data/*.csv`` matches, sorted."""
     if not isinstance(source, str | os.PathLike):
         raise TypeError(f"Expected paths of files, got {type(source).__name__} among them.")

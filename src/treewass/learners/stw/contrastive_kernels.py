@@ -138,7 +138,8 @@ def push_down(slopes: Floats, parents: Integers) -> None:
 def _absolute(value: Number, smoothness: Number, huber: bool) -> Number:
     """Compute a smooth absolute value in float64."""
     if huber:
-        return np.sqrt(value * value + 1 / (smoothness * smoothness)) - 1 / smoothness
+        least, square = 1 / smoothness, value * value
+        return square / (np.sqrt(square + least * least) + least)  # the difference of these, without cancellation
     return value * np.tanh(0.5 * smoothness * value)
 
 
