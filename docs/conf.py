@@ -10,8 +10,6 @@ from types import ModuleType
 from sphinx.application import Sphinx
 
 import treewass
-from treewass.model.methods import methods_markdown
-from treewass_bench.methods import RIVALS
 
 project = "treewass"
 author = "The treewass developers"
@@ -48,8 +46,7 @@ html_js_files = [
     )
 ]
 
-myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath", "substitution"]
-myst_substitutions = {"methods_table": methods_markdown(), "rivals_table": methods_markdown(RIVALS)}
+myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 # The menu of a formula is what would fetch further scripts.
 mathjax3_config = {"options": {"enableMenu": False}}

@@ -5,6 +5,7 @@ import pytest
 
 from treewass.documents import make_documents
 from treewass.model.methods import METHODS as OWN_METHODS
+from treewass.model.methods import methods_markdown
 from treewass_bench.methods import METHODS, RIVALS, Remembered, SentenceLogistic, SentenceNeighbors
 from treewass_bench.rows import RowFiles
 
@@ -14,6 +15,12 @@ ROWS = Path(__file__).resolve().parents[2] / "rows"
 def test_rivals_stand_beside_the_methods_of_the_library():
     assert METHODS == OWN_METHODS | RIVALS
     assert not OWN_METHODS.keys() & RIVALS.keys()
+
+
+def test_the_page_of_methods_holds_the_tables_of_both():
+    page = (ROWS.parents[1] / "docs" / "methods.md").read_text("utf-8")
+    assert methods_markdown().strip() in page
+    assert methods_markdown(RIVALS).strip() in page
 
 
 @pytest.mark.parametrize(
