@@ -712,3 +712,31 @@ def test_empty_texts_that_come_are_said_once_with_their_lines(model, tmp_path):
 def test_verdicts_come_with_an_interval(wrong, rival, verdict):
     evaluation = Evaluation(("a", "b"), ((100 - wrong, wrong), (0, 0)), 60, {"SVM": rival})
     assert _advice(evaluation) == verdict
+
+
+TICKETS = "subject,body,team\n" + "".join(
+    f"{label} {number % 4},{text},{label}\n" for number, (text, label) in enumerate(zip(TEXTS, LABELS, strict=True))
+)
+
+
+def test_texts_of_several_columns_are_joined(tmp_path):
+    tickets = write(tmp_path / "tickets.csv", TICKETS.replace('"', ""))
+    columns = ("--text", "subject,body", "--label", "team")
+    invoke("fit", tickets, "-o", tmp_path / "m", *columns, "--test-size", 0, "--neighbors", 3)
+    held = DocumentModel.load(tmp_path / "m").contents_
+    assert held.documents.texts[0] == f"{LABELS[0]} 0\n{TEXTS[0]}"
+    invoke("add", tmp_path / "m", tickets, *columns)
+    invoke("update", tmp_path / "m", tickets, *columns)
+    out = tmp_path / "labels.jsonl"
+    invoke("predict", tmp_path / "m", tickets, *columns, "-o", out)
+    assert json.loads(out.read_text("utf-8").splitlines()[0])["text"] == f"{LABELS[0]} 0\n{TEXTS[0]}"
+    invoke("predict", tmp_path / "m", tickets, "--text", "subject,body", "-o", f"{tmp_path}/out/")
+    assert (tmp_path / "out").is_dir()
+
+
+@pytest.mark.parametrize("option", ["--text", "--label", "--id", "--title"])
+def test_a_column_that_is_named_twice_is_refused(option, data, tmp_path):
+    result = runner.invoke(cli.app, ["fit", str(data), "-o", str(tmp_path / "m"), option, "text", f"{option}=label"])
+    assert result.exit_code == 2
+    assert f"Expected {option} once, got it 2 times." in result.output
+    assert ("several columns" in result.output) == (option == "--text")

@@ -27,6 +27,8 @@ from treewass.compute.arguments import as_options
 
 __all__ = ["Commands", "app", "main", "run"]
 
+_GIVEN_ONCE = ("text", "label", "key", "title")  # the last one would win, and nobody would know
+
 
 class _OptionGroup(TyperGroup):
     """Commands with options of their own."""
@@ -42,6 +44,16 @@ class _OptionCommand(TyperCommand):
     def get_params(self, ctx: Any) -> list[Any]:
         """Return arguments and options."""
         return _without_flag_types(super().get_params(ctx))
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments; refuse a column that is named twice."""
+        _, _, given = self.make_parser(ctx).parse_args(args=list(args))
+        for parameter in {one.name: one for one in given if one.name in _GIVEN_ONCE and not one.multiple}.values():
+            number, option = given.count(parameter), max(parameter.opts, key=len)
+            if number > 1 and parameter.param_type_name == "option" and not ctx.resilient_parsing:
+                several = f" For the texts of several columns: {option} a,b." if parameter.name == "text" else ""
+                ctx.fail(f"Expected {option} once, got it {number} times.{several}")
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""

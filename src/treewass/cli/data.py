@@ -52,7 +52,10 @@ DataFiles = Annotated[
         "files, a pattern, a folder, or - for JSON lines on standard input.",
     ),
 ]
-TextColumn = Annotated[str, typer.Option("--text", metavar="COLUMN", help="Column of the texts.")]
+TextColumn = Annotated[
+    str,
+    typer.Option("--text", metavar="COLUMN", help="Column of the texts; several, such as subject,body, are joined."),
+]
 LabelColumn = Annotated[str, typer.Option("--label", metavar="COLUMN", help="Column of the labels.")]
 NoLabels = Annotated[bool, typer.Option("--no-labels", help="Read texts alone: they have no labels.")]
 IdColumn = Annotated[

@@ -10,7 +10,7 @@ from typing import Any
 
 from treewass.compute.arguments import argument, has_argument
 from treewass.documents.corpus_files import CorpusSource, open_source
-from treewass.documents.row_checks import BadRow, Document, Request, Value, without_repeats
+from treewass.documents.row_checks import BadRow, Document, Request, Value, text_columns, without_repeats
 
 __all__ = ["BadRow", "Corpus", "read_corpus"]
 
@@ -94,7 +94,7 @@ def read_corpus(
     source: Any,
     *,
     format: str | None = None,
-    text: str | None = "text",
+    text: str | Sequence[str] | None = "text",
     label: str | None = "label",
     part: str | None = "split",
     key: str | None = None,
@@ -125,8 +125,10 @@ def read_corpus(
         each line, no header), each also with ``.gz`` or ``.zst``; ``.parquet``, ``.arrow``, ``.feather``, ``.xlsx``
         (the first sheet). These, and ``.zst``, need the extra ``files``. A folder is ``"folder"``: every file below a
         sub-folder is a document of that label; hidden files and folders are ignored.
-    text : str or None, default="text"
-        The column, or the field of a JSON object, that holds the text. None reads no texts, only other columns.
+    text : str, sequence of str or None, default="text"
+        The column, or the field of a JSON object, that holds the text. Several columns, ``["subject", "body"]`` or
+        ``"subject,body"``, are joined in this order, with a line break between those that are not empty. None reads no
+        texts, only other columns.
     label : str or None, default="label"
         The column that holds the label: a string or an integer. None reads documents without labels: with
         ``"lines"`` each whole line is a text, with ``"folder"`` every file in or below the folder.
@@ -179,10 +181,8 @@ def read_corpus(
     >>> corpus.notes
     ('...pets.csv: semicolons separate the columns (delimiter names another character).',)
     """
-    if not isinstance(text, str | None):
-        raise TypeError(f"Expected text to name a column, got {type(text).__name__}.")
     found = open_source(source, format=format, encoding=encoding, delimiter=delimiter)
-    request = Request(text, label, part or None, key, title, tuple(columns), unique_keys)
+    request = Request(text_columns(text), label, part or None, key, title, tuple(columns), unique_keys)
     found.check(request)
     collected = _Collected(request, str(found), skip_bad)
     collected.extend(without_repeats(found.rows(request), request))

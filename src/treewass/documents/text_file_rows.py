@@ -158,10 +158,10 @@ def _head(stream: TextIO, request: Request, delimiter: str | None, usual: str, n
             break
     if delimiter is not None or not lines:
         return lines, delimiter or usual
-    wanted = {column for _, column in request.wanted}
 
     def merit(candidate: str) -> tuple[int, int]:
         names = {name.strip() for name in next(csv.reader([lines[-1]], delimiter=candidate))}
+        wanted = {column for _, column in request.among(names).wanted}
         return len(wanted & names), len(names)
 
     with long_fields():
