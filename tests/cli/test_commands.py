@@ -740,3 +740,66 @@ def test_a_column_that_is_named_twice_is_refused(option, data, tmp_path):
     assert result.exit_code == 2
     assert f"Expected {option} once, got it 2 times." in result.output
     assert ("several columns" in result.output) == (option == "--text")
+
+
+class TestRememberedColumns:
+    """A model remembers which columns it was learned from."""
+
+    COLUMNS = ("--text", "body", "--label", "team", "--id", "number", "--title", "subject", "--keep", "year,who")
+
+    @pytest.fixture
+    def model(self, tmp_path):
+        invoke("fit", self.tickets(tmp_path), "-o", tmp_path / "m", *self.COLUMNS, "--test-size", 0, "--neighbors", 3)
+        return tmp_path / "m"
+
+    def tickets(self, folder, first=0, name="tickets.csv"):
+        rows = enumerate(zip(TEXTS, LABELS, strict=True), start=first)
+        lines = [f'n{number},s{number},"{text}",{label},2020,me' for number, (text, label) in rows]
+        return write(folder / name, "\n".join(["number,subject,body,team,year,who", *lines, ""]))
+
+    def test_they_are_taken_and_said(self, model, tmp_path):
+        news = self.tickets(tmp_path, 100)
+        said = runner.invoke(cli.app, ["add", str(model), str(news)], catch_exceptions=False)
+        options = "--text body --label team --id number --title subject --keep year,who"
+        assert said.stderr == f"treewass: note: columns as the model was learned: {options}\n"
+        invoke("update", model, self.tickets(tmp_path, 200, "more.csv"))
+        held = DocumentModel.load(model).contents_.documents
+        assert set(held.columns) == {"year", "who"}
+        assert {"n0", "n100", "n200"} <= set(held.key_ids)
+        invoke("remove", model, news)
+        assert "n100" not in DocumentModel.load(model).contents_.documents.key_ids
+
+    def test_predict_takes_all_but_the_label(self, model, tmp_path):
+        news, out = self.tickets(tmp_path, 100), tmp_path / "labels.csv"
+        said = runner.invoke(cli.app, ["predict", str(model), str(news), "-o", str(out)], catch_exceptions=False)
+        assert "--text body --id number --title subject --keep year,who\n" in said.stderr
+        assert "wrong" not in said.stderr
+        assert out.read_text("utf-8").startswith("row,place,id,title,label,probability,year,who,text\n")
+        invoke("predict", model, news, "-o", f"{tmp_path}/out/")
+
+    def test_what_is_given_wins_and_what_the_data_lacks_is_left_out(self, model, tmp_path):
+        news = write(tmp_path / "news.jsonl", '{"text": "a cat", "team": "dog", "who": "you"}\n')
+        said = runner.invoke(cli.app, ["add", str(model), str(news)], catch_exceptions=False)
+        assert "note: columns as the model was learned: --label team --keep who\n" in said.stderr
+        assert "note: the documents have no id of yours (--id COLUMN), and could be there twice." in said.stderr
+        given = ["predict", str(model), "-", "--text", "text", "--keep", "team", "--json"]
+        said = runner.invoke(cli.app, given, input=news.read_text("utf-8"), catch_exceptions=False)
+        assert json.loads(said.stdout)["team"] == "dog"
+        assert "as the model" not in said.stderr
+
+    def test_they_are_taken_from_standard_input(self, model):
+        said = runner.invoke(cli.app, ["predict", str(model), "-"], input='{"body": "a cat"}\n', catch_exceptions=False)
+        assert "note: columns as the model was learned: --text body\n" in said.stderr
+
+    def test_several_text_columns_are_remembered(self, tmp_path):
+        tickets = self.tickets(tmp_path)
+        columns = ("--text", "subject,body", "--label", "team", "--in-parts")
+        invoke("fit", tickets, "-o", tmp_path / "m", *columns, "--neighbors", 3)
+        said = runner.invoke(cli.app, ["predict", str(tmp_path / "m"), str(tickets)], catch_exceptions=False)
+        assert "note: columns as the model was learned: --text subject,body\n" in said.stderr
+
+    def test_a_model_without_notes_knows_none(self, tmp_path):
+        DocumentModel(n_neighbors=3).fit(TEXTS, LABELS).save(tmp_path / "m")
+        result = runner.invoke(cli.app, ["predict", str(tmp_path / "m"), str(self.tickets(tmp_path))])
+        assert result.exit_code == 1
+        assert "no column 'text'" in str(result.exception)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from treewass.cli.columns import noted_columns
 from treewass.cli.data import (
     BadRows,
     DataFiles,
@@ -25,10 +26,9 @@ from treewass.cli.data import (
     TitleColumn,
     empty_texts_said,
     read_labelled,
-    say_note,
 )
 from treewass.cli.partitions import InParts, Scheduler, Workers, fit_in_parts, wants_parts
-from treewass.cli.shared import AsJson, counted_noun, print_json, terminal
+from treewass.cli.shared import AsJson, counted_noun, print_json, say_note, terminal
 from treewass.compute.memory import give_back_arrays
 from treewass.compute.progress import waiting
 
@@ -157,6 +157,15 @@ def fit_command(
         evaluation, seconds = (
             _fit_unlabelled(model, corpus) if no_labels else fit_corpus(model, corpus, test_size, seed)
         )
+    held = model.contents_
+    learned_from = {
+        "text": text,
+        "label": None if no_labels else label,
+        "key": key,
+        "title": title,
+        "columns": list(corpus.columns),
+    }
+    model.contents_ = held.changed(about={**held.about, **noted_columns(learned_from)})
     model.save(target)
     _tell(model, output, evaluation, seconds, as_json)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from treewass.compute.arguments import argument
 from treewass.documents.file_opening import COMPRESSED, find_encoding, open_text
-from treewass.documents.row_checks import BadRow, Document, Request
+from treewass.documents.row_checks import BadRow, Document, NamesFoundError, Request
 from treewass.documents.table_file_rows import (
     arrow_rows,
     dataset_folder_rows,
@@ -29,7 +29,7 @@ from treewass.documents.text_file_rows import (
     table_rows,
 )
 
-__all__ = ["CorpusSource", "Remarks", "find_paths", "open_source", "remark_sentences"]
+__all__ = ["CorpusSource", "Remarks", "column_names", "find_paths", "open_source", "remark_sentences"]
 
 Remarks = dict[str, list[str]]  # what was found out, each with the files that it is about
 
@@ -188,6 +188,31 @@ def open_source(
         parts = [(path, _resolve_format(path, None)) for path in files]
     name = first.resolve().name if kind in ("folder", "dataset") else _without_endings(first)
     return CorpusSource(name, parts, encoding, delimiter)
+
+
+def column_names(
+    source: Any,
+    request: Request,
+    *,
+    format: str | None = None,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+) -> frozenset[str]:
+    """Find the columns of the first file of a source; none where it has none, or can be read only once.
+
+    A header is separated by what finds most of the columns of the request.
+    """
+    found = open_source(source, format=format, encoding=encoding, delimiter=delimiter)
+    first, kind = found.parts[0]
+    if kind in ("lines", "folder") or not (first.is_file() or first.is_dir()):
+        return frozenset()
+    found.parts = [(first, kind)]
+    try:
+        for _ in found.rows(request._replace(only_names=True)):
+            pass
+    except NamesFoundError as known:
+        return known.names
+    return frozenset()
 
 
 def find_paths(source: Any) -> list[Path]:

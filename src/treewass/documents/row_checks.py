@@ -18,6 +18,7 @@ from treewass.compute.arguments import argument, has_argument
 __all__ = [
     "BadRow",
     "Document",
+    "NamesFoundError",
     "Request",
     "Value",
     "check_names",
@@ -35,6 +36,14 @@ _LONGEST_NAME = 40  # of a column; longer ones look like texts
 _KINDS = {type(None): "null", bool: "a boolean", int: "an integer", float: "a number", str: "a string", list: "a list"}
 
 
+class NamesFoundError(Exception):
+    """The columns of a table are known, and nothing else was asked for."""
+
+    def __init__(self, names: Collection[str]) -> None:
+        super().__init__()
+        self.names = frozenset(names)
+
+
 class Request(NamedTuple):
     """What to read: the names of the columns. None stands for a column not wanted."""
 
@@ -45,6 +54,7 @@ class Request(NamedTuple):
     title: str | None = None
     columns: tuple[str, ...] = ()
     unique_keys: bool = True  # rows whose key is empty, or was there before, are bad
+    only_names: bool = False  # raise a NamesFoundError where the names of the columns are known
 
     @property
     def wanted(self) -> list[tuple[str, str]]:
@@ -106,8 +116,7 @@ def to_document(place: str, fields: Mapping[str, object], request: Request) -> D
     >>> to_document("line 2", {"Text": "a cat", "label": 3}, Request()).reason
     "no field 'text' (did you mean 'Text'?); the fields are 'Text', 'label'"
     """
-    request = request.among(fields)
-    _refuse_label_as_text(request)
+    request = _resolved(request, fields)
     missing = [column for _, column in request.wanted if column not in fields]
     if missing:
         listed = " and ".join(f"no field {column!r}{_suggestion(column, fields)}" for column in missing)
@@ -169,12 +178,17 @@ def text_columns(text: str | Sequence[str] | None) -> str | tuple[str, ...] | No
     return columns
 
 
-def _refuse_label_as_text(request: Request) -> None:
-    if request.label is not None and request.label in request.texts:
+def _resolved(request: Request, names: Collection[str]) -> Request:
+    """Return the request for a table with these columns; refuse texts that are the labels."""
+    if request.only_names:
+        raise NamesFoundError(names)
+    found = request.among(names)
+    if found.label is not None and found.label in found.texts:
         raise ValueError(
-            f"Expected the texts and the labels in columns of their own, got {request.label!r} for both. Name another "
+            f"Expected the texts and the labels in columns of their own, got {found.label!r} for both. Name another "
             f"column with {argument('text')} or {argument('label')}."
         )
+    return found
 
 
 def _label(value: object) -> str:
@@ -266,8 +280,7 @@ def _plain(value: object) -> object:
 def check_names(source: object, names: Collection[str], request: Request, hint: str = "") -> None:
     """Refuse a table that lacks columns asked for, or has them twice: all of them in one message."""
     listed = list(names)
-    request = request.among(listed)
-    _refuse_label_as_text(request)
+    request = _resolved(request, listed)
     if request.part is not None and listed.count(request.part) > 1:
         wanted = [*request.wanted, ("part", request.part)]
     else:
