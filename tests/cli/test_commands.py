@@ -803,3 +803,41 @@ class TestRememberedColumns:
         result = runner.invoke(cli.app, ["predict", str(tmp_path / "m"), str(self.tickets(tmp_path))])
         assert result.exit_code == 1
         assert "no column 'text'" in str(result.exception)
+
+
+class TestWaitingWrites:
+    """Writes of a service are in its log until they are folded; the commands answer from the model without them."""
+
+    @pytest.mark.parametrize("command", [["search", "cat"], ["similar", "a cat sat"], ["explain", "a cat sat"]])
+    def test_they_are_counted_while_a_service_has_them_open(self, command, tmp_path):
+        def said():
+            arguments = [command[0], str(tmp_path / "m"), *command[1:]]
+            return runner.invoke(cli.app, arguments, catch_exceptions=False).stderr
+
+        DocumentModel(n_neighbors=3).fit(TEXTS, LABELS).save(tmp_path / "m")
+        assert said() == ""
+        with LiveModel(tmp_path / "m") as live:
+            assert said() == ""
+            live.add([NewDocument("a new cat", LABELS[0])])
+            folding = f"treewass fold {tmp_path / 'm'} puts"
+            assert said() == f"treewass: note: 1 write of a service is not in this answer; {folding} it in.\n"
+            live.remove([0])
+        assert said() == f"treewass: note: 2 writes of a service are not in this answer; {folding} them in.\n"
+        invoke("fold", tmp_path / "m")
+        assert said() == ""
+
+    def test_those_of_another_model_and_damaged_ones_are_none(self, tmp_path):
+        folder = tmp_path / "m"
+        DocumentModel(n_neighbors=3).fit(TEXTS, LABELS).save(folder)
+        with LiveModel(folder) as live:
+            live.remove([0])
+        DocumentModel(n_neighbors=3).fit(TEXTS, LABELS).save(folder)
+        assert runner.invoke(cli.app, ["search", str(folder), "cat"], catch_exceptions=False).stderr == ""
+        (folder / "writes.sqlite").write_bytes(b"no database")
+        assert runner.invoke(cli.app, ["search", str(folder), "cat"], catch_exceptions=False).stderr == ""
+
+
+def test_the_words_of_a_search_need_no_quotes(model):
+    assert invoke("search", model, "cat", "purred") == invoke("search", model, "cat purred")
+    assert invoke("search", model, "cat", "purred", "-k", 2).count("\n") == 2
+    assert invoke("search", model, "-", input="cat purred") == invoke("search", model, "cat purred")

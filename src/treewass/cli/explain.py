@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from treewass.cli.shared import AsJson, ModelFolder, load_model, named_document, print_json, read_text, terminal
+from treewass.cli.waiting_writes import say_waiting_writes
 
 if TYPE_CHECKING:
     from treewass.model.document_model import DocumentModel
@@ -32,6 +33,7 @@ def explain_command(
     if picture is not None and second is None:
         raise typer.BadParameter("there is a plan to draw between two documents only: give B.", param_hint="--picture")
     loaded = load_model(model)
+    say_waiting_writes(model)
     one = _document(loaded, first)
     if second is None:
         text = _shown(loaded, one)

@@ -19,6 +19,7 @@ from treewass.cli.shared import (
     read_text,
     terminal,
 )
+from treewass.cli.waiting_writes import say_waiting_writes
 
 if TYPE_CHECKING:
     from treewass.explain.hits import Hit
@@ -42,7 +43,7 @@ _Where = Annotated[
 
 def search_command(
     model: ModelFolder,
-    text: Annotated[str, typer.Argument(metavar="WORDS", help="What to look for, or - for standard input.")],
+    text: Annotated[list[str], typer.Argument(metavar="WORDS", help="What to look for, or - for standard input.")],
     k: _Count = 10,
     label: _Label = None,
     where: _Where = None,
@@ -55,7 +56,8 @@ def search_command(
     from treewass.documents.histograms import EmptyDocumentWarning
     from treewass.model.queries import unknown_terms
 
-    query, loaded = read_text(text), load_model(model)
+    query, loaded = read_text(" ".join(text)), load_model(model)
+    say_waiting_writes(model)
     for word, suggestion in unknown_terms(loaded.contents_, query).items():
         hint = f" Did you mean {suggestion!r}?" if suggestion else ""
         typer.echo(f"No document holds the word {word!r}.{hint}", err=True)
@@ -82,6 +84,7 @@ def similar_command(
 ) -> None:
     """Find the documents nearest to a whole text, or to one of the model, by the learned distance."""
     loaded = load_model(model)
+    say_waiting_writes(model)
     conditions, named = _conditions(loaded.contents_, label, where), named_document(text)
     if named is None:
         hits = loaded.similar(read_text(text), k, where=conditions)
