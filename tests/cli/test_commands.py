@@ -714,6 +714,23 @@ def test_verdicts_come_with_an_interval(wrong, rival, verdict):
     assert _advice(evaluation) == verdict
 
 
+@pytest.mark.parametrize(
+    ("confusion", "rival", "is_useless"),
+    [
+        (((60, 0), (40, 0)), 0.4, True),  # always the most frequent label
+        (((50, 10), (25, 15)), 0.45, True),  # five more right than that, of 25 that differ
+        (((58, 2), (20, 20)), 0.4, False),
+        (((60, 0), (40, 0)), 0.1, False),  # the rival tells them apart
+        (((2, 0), (0, 1)), 0.0, False),  # few, but all are right
+        (((60, 40), (0, 0)), 0.4, False),  # one label among those held out
+    ],
+)
+def test_a_useless_model_is_called_so(confusion, rival, is_useless):
+    said = _advice(Evaluation(("[a]", "b"), confusion, 60, {"SVM": rival}))
+    expected = "No better than always answering the most frequent label, [a]: the texts may not tell the labels apart."
+    assert (said == expected) == is_useless
+
+
 TICKETS = "subject,body,team\n" + "".join(
     f"{label} {number % 4},{text},{label}\n" for number, (text, label) in enumerate(zip(TEXTS, LABELS, strict=True))
 )
