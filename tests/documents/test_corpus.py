@@ -278,7 +278,7 @@ class TestBadRows:
             ('{"text": null, "label": "a"}', "the text is null; expected a string"),
             ('{"text": 5, "label": "a"}', "the text is an integer"),
             ('{"text": "x", "label": null}', "the label is null; expected a string or an integer"),
-            ('{"text": "x", "label": true}', "the label is a boolean"),
+            ('{"text": true, "label": "x"}', "the text is a boolean"),
             ('{"text": "x", "label": 1.0}', "the label is a number"),
             ('{"text": "x", "label": ["a"]}', "the label is a list"),
             ('{"text": "x", "label": {}}', "the label is an object"),
@@ -307,7 +307,7 @@ class TestBadRows:
     @pytest.mark.parametrize(
         ("row", "reason"),
         [
-            ("x", "1 fields where the header has 2"),
+            ("x", "1 field where the header has 2"),
             ("x,a,b", "3 fields where the header has 2"),
             ("x,", "the label is empty"),
             ('"x"y,a', "broken quoting"),
@@ -320,7 +320,7 @@ class TestBadRows:
 
     def test_a_bad_row_of_several_lines_is_named_by_its_first(self, tmp_path):
         path = write(tmp_path / "pets.csv", 'text,label\nx,a\n"two\nlines"\nshort\n')
-        with pytest.raises(ValueError, match=r"2 of 3 rows .*\n  line 3: 1 fields .*\n  line 5: 1 fields"):
+        with pytest.raises(ValueError, match=r"2 of 3 rows .*\n  line 3: 1 field .*\n  line 5: 1 field"):
             read_corpus(path)
 
     def test_a_quote_that_never_closes(self, tmp_path):
@@ -621,3 +621,8 @@ def test_one_column_is_not_text_and_label(text, tmp_path):
     ):
         with pytest.raises(ValueError, match="columns of their own, got 'team' for both"):
             read_corpus(path, text=text, label="team")
+
+
+def test_truths_are_labels(tmp_path):
+    path = write(tmp_path / "x.jsonl", '{"text": "a", "label": true}\n{"text": "b", "label": false}\n')
+    assert read_corpus(path).labels == ("true", "false")

@@ -184,3 +184,18 @@ def test_several_columns_of_a_frame_are_joined(make):
 def test_a_number_in_a_workbook_is_read_as_a_text(tmp_path):
     write_excel({"text": [42, "a cat", None, 1.5], "label": ["x", "y", "x", "y"]}, tmp_path / "x.xlsx")
     assert read_corpus(tmp_path / "x.xlsx").texts == ("42", "a cat", "", "1.5")
+
+
+@pytest.mark.parametrize("make", [pandas.DataFrame, polars.DataFrame, table])
+def test_truths_are_labels(make):
+    assert read_corpus(make({"text": ["a", "b"], "label": [True, False]})).labels == ("true", "false")
+
+
+def test_columns_that_the_first_of_several_sheets_lacks(tmp_path):
+    book = openpyxl.Workbook()
+    book.active.append(["about"])
+    book.active.title = "notes"
+    book.create_sheet("data").append(["text", "label"])
+    book.save(tmp_path / "x.xlsx")
+    with pytest.raises(ValueError, match=r"no column 'text' .* Only the first sheet, 'notes', of 2 is read\."):
+        read_corpus(tmp_path / "x.xlsx")

@@ -193,7 +193,8 @@ def _resolved(request: Request, names: Collection[str]) -> Request:
 
 def _label(value: object) -> str:
     value = value.item() if isinstance(value, np.generic) else value
-    if isinstance(value, bool) or not isinstance(value, str | int):
+    value = _plain(value) if isinstance(value, bool) else value
+    if not isinstance(value, str | int):
         raise ValueError(f"the label is {_kind(value)}; expected a string or an integer")
     label = str(value).strip()  # " sports " and "sports" are one class
     if not label:

@@ -62,11 +62,15 @@ def excel_rows(path: Path, request: Request) -> Rows:
                 continue
             if not header:
                 header = ["" if cell is None else str(cell).strip() for cell in cells]
-                check_names(path, header, request)
+                check_names(path, header, request, _sheets_hint(book.sheetnames))
                 continue
             fields = dict(zip(header, cells, strict=False))
             texts = {column: plain_text(fields.get(column)) for column in request.among(header).texts}
             yield to_document(f"row {number}", fields | texts, request)
+
+
+def _sheets_hint(names: Sequence[str]) -> str:
+    return f" Only the first sheet, {names[0]!r}, of {len(names)} is read." if len(names) > 1 else ""
 
 
 @contextmanager
