@@ -858,3 +858,29 @@ def test_the_words_of_a_search_need_no_quotes(model):
     assert invoke("search", model, "cat", "purred") == invoke("search", model, "cat purred")
     assert invoke("search", model, "cat", "purred", "-k", 2).count("\n") == 2
     assert invoke("search", model, "-", input="cat purred") == invoke("search", model, "cat purred")
+
+
+def said_by(*arguments):
+    """Return what a command says on standard output and on standard error."""
+    result = runner.invoke(cli.app, [str(argument) for argument in arguments], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout, result.stderr
+
+
+def test_a_filter_that_nothing_passes_is_said_once(model):
+    for command in ("search", "similar"):
+        said = said_by(command, model, "cat", "--label", "cow")
+        assert said == ("", "No document passes the filter. Labels: car, cat, dog.\n")
+
+
+def test_texts_of_unknown_words_get_a_plain_sentence(model):
+    assert said_by("similar", model, "xyzzy") == (
+        "",
+        "The model knows no word of this text, so it is near to nothing.\n",
+    )
+    stdout, stderr = said_by("explain", model, "xyzzy")
+    assert "car 33.3 %" in stdout
+    assert stderr == "The model knows no word of this text, so the label is that of most documents.\n"
+    for arguments, name in ((("xyzzy", "cat"), "A"), (("cat", "xyzzy"), "B")):
+        with pytest.raises(ValueError, match=f"knows no word of {name}, so it has no distance"):
+            invoke("explain", model, *arguments)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 import warnings
 from collections.abc import Callable
@@ -81,8 +82,14 @@ class Commands(typer.Typer):
         super().__init__(cls=_OptionGroup, **settings)
 
     def command(self, name: str | None = None, **settings: Any) -> Callable[..., Any]:
-        """Register a command; parameters as in typer."""
-        return super().command(name, cls=_OptionCommand, **settings)
+        """Register a command; parameters as in typer. The paragraphs of its docstring have lines as long as fit."""
+
+        def register(function: Callable[..., Any]) -> Callable[..., Any]:
+            paragraphs = (inspect.getdoc(function) or "").split("\n\n")
+            described = {"help": "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs), **settings}
+            return super(Commands, self).command(name, cls=_OptionCommand, **described)(function)
+
+        return register
 
 
 app = Commands(
