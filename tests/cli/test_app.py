@@ -62,3 +62,13 @@ def test_paragraphs_of_help_fill_their_lines(command):
     for line, following in itertools.pairwise(description):
         if line and following:  # the next word would not have fitted
             assert len(line) + 1 + len(following.split()[0]) > 78
+
+
+def test_errors_of_the_system_come_without_their_numbers(monkeypatch, capsys):
+    def broken():
+        raise OSError(98, "Address already in use: 127.0.0.1 port 8000. Choose another with --port.")
+
+    monkeypatch.setattr(cli, "app", broken)
+    with pytest.raises(SystemExit):
+        cli.main()
+    assert capsys.readouterr().err.startswith("treewass: Address already in use: 127.0.0.1 port 8000.")

@@ -152,7 +152,8 @@ def run(commands: Callable[[], object]) -> None:
     except (ValueError, TypeError, ImportError, OSError) as error:
         if "--debug" in sys.argv[1:]:
             raise
-        typer.echo(f"treewass: {error}", err=True)
+        said = error.strerror if isinstance(error, OSError) and error.filename is None else None
+        typer.echo(f"treewass: {said or error}", err=True)
         sys.exit(1)
 
 
