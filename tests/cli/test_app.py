@@ -1,3 +1,4 @@
+import itertools
 import json
 
 import pytest
@@ -49,3 +50,25 @@ def test_errors_are_one_sentence(monkeypatch, capsys):
         cli.main()
     assert stopped.value.code == 1
     assert capsys.readouterr().err == "treewass: Expected this, got that.\n"
+
+
+@pytest.mark.parametrize("command", ["fit", "predict", "compare", "update"])
+def test_paragraphs_of_help_fill_their_lines(command):
+    lines = runner.invoke(cli.app, [command, "--help"], terminal_width=80, env={"COLUMNS": "80"}).output.splitlines()
+    start = next(number for number, line in enumerate(lines) if "Usage" in line)
+    end = next(number for number, line in enumerate(lines) if "Arguments" in line)
+    description = [line.strip() for line in lines[start + 2 : end]]
+    assert len(description) > 3
+    for line, following in itertools.pairwise(description):
+        if line and following:  # the next word would not have fitted
+            assert len(line) + 1 + len(following.split()[0]) > 78
+
+
+def test_errors_of_the_system_come_without_their_numbers(monkeypatch, capsys):
+    def broken():
+        raise OSError(98, "Address already in use: 127.0.0.1 port 8000. Choose another with --port.")
+
+    monkeypatch.setattr(cli, "app", broken)
+    with pytest.raises(SystemExit):
+        cli.main()
+    assert capsys.readouterr().err.startswith("treewass: Address already in use: 127.0.0.1 port 8000.")

@@ -712,3 +712,80 @@ def test_empty_texts_that_come_are_said_once_with_their_lines(model, tmp_path):
 def test_verdicts_come_with_an_interval(wrong, rival, verdict):
     evaluation = Evaluation(("a", "b"), ((100 - wrong, wrong), (0, 0)), 60, {"SVM": rival})
     assert _advice(evaluation) == verdict
+
+
+@pytest.mark.parametrize(
+    ("confusion", "rival", "is_useless"),
+    [
+        (((60, 0), (40, 0)), 0.4, True),  # always the most frequent label
+        (((50, 10), (25, 15)), 0.45, True),  # five more right than that, of 25 that differ
+        (((58, 2), (20, 20)), 0.4, False),
+        (((60, 0), (40, 0)), 0.1, False),  # the rival tells them apart
+        (((2, 0), (0, 1)), 0.0, False),  # few, but all are right
+        (((60, 40), (0, 0)), 0.4, False),  # one label among those held out
+    ],
+)
+def test_a_useless_model_is_called_so(confusion, rival, is_useless):
+    said = _advice(Evaluation(("[a]", "b"), confusion, 60, {"SVM": rival}))
+    expected = "No better than always answering the most frequent label, [a]: the texts may not tell the labels apart."
+    assert (said == expected) == is_useless
+
+
+TICKETS = "subject,body,team\n" + "".join(
+    f"{label} {number % 4},{text},{label}\n" for number, (text, label) in enumerate(zip(TEXTS, LABELS, strict=True))
+)
+
+
+def test_texts_of_several_columns_are_joined(tmp_path):
+    tickets = write(tmp_path / "tickets.csv", TICKETS.replace('"', ""))
+    columns = ("--text", "subject,body", "--label", "team")
+    invoke("fit", tickets, "-o", tmp_path / "m", *columns, "--test-size", 0, "--neighbors", 3)
+    held = DocumentModel.load(tmp_path / "m").contents_
+    assert held.documents.texts[0] == f"{LABELS[0]} 0\n{TEXTS[0]}"
+    invoke("add", tmp_path / "m", tickets, *columns)
+    invoke("update", tmp_path / "m", tickets, *columns)
+    out = tmp_path / "labels.jsonl"
+    invoke("predict", tmp_path / "m", tickets, *columns, "-o", out)
+    assert json.loads(out.read_text("utf-8").splitlines()[0])["text"] == f"{LABELS[0]} 0\n{TEXTS[0]}"
+    invoke("predict", tmp_path / "m", tickets, "--text", "subject,body", "-o", f"{tmp_path}/out/")
+    assert (tmp_path / "out").is_dir()
+
+
+@pytest.mark.parametrize("option", ["--text", "--label", "--id", "--title"])
+def test_a_column_that_is_named_twice_is_refused(option, data, tmp_path):
+    result = runner.invoke(cli.app, ["fit", str(data), "-o", str(tmp_path / "m"), option, "text", f"{option}=label"])
+    assert result.exit_code == 2
+    assert f"Expected {option} once, got it 2 times." in result.output
+    assert ("several columns" in result.output) == (option == "--text")
+
+
+def test_the_words_of_a_search_need_no_quotes(model):
+    assert invoke("search", model, "cat", "purred") == invoke("search", model, "cat purred")
+    assert invoke("search", model, "cat", "purred", "-k", 2).count("\n") == 2
+    assert invoke("search", model, "-", input="cat purred") == invoke("search", model, "cat purred")
+
+
+def said_by(*arguments):
+    """Return what a command says on standard output and on standard error."""
+    result = runner.invoke(cli.app, [str(argument) for argument in arguments], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout, result.stderr
+
+
+def test_a_filter_that_nothing_passes_is_said_once(model):
+    for command in ("search", "similar"):
+        said = said_by(command, model, "cat", "--label", "cow")
+        assert said == ("", "No document passes the filter. Labels: car, cat, dog.\n")
+
+
+def test_texts_of_unknown_words_get_a_plain_sentence(model):
+    assert said_by("similar", model, "xyzzy") == (
+        "",
+        "The model knows no word of this text, so it is near to nothing.\n",
+    )
+    stdout, stderr = said_by("explain", model, "xyzzy")
+    assert "car 33.3 %" in stdout
+    assert stderr == "The model knows no word of this text, so the label is that of most documents.\n"
+    for arguments, name in ((("xyzzy", "cat"), "A"), (("cat", "xyzzy"), "B")):
+        with pytest.raises(ValueError, match=f"knows no word of {name}, so it has no distance"):
+            invoke("explain", model, *arguments)

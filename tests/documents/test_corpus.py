@@ -278,7 +278,7 @@ class TestBadRows:
             ('{"text": null, "label": "a"}', "the text is null; expected a string"),
             ('{"text": 5, "label": "a"}', "the text is an integer"),
             ('{"text": "x", "label": null}', "the label is null; expected a string or an integer"),
-            ('{"text": "x", "label": true}', "the label is a boolean"),
+            ('{"text": true, "label": "x"}', "the text is a boolean"),
             ('{"text": "x", "label": 1.0}', "the label is a number"),
             ('{"text": "x", "label": ["a"]}', "the label is a list"),
             ('{"text": "x", "label": {}}', "the label is an object"),
@@ -307,7 +307,7 @@ class TestBadRows:
     @pytest.mark.parametrize(
         ("row", "reason"),
         [
-            ("x", "1 fields where the header has 2"),
+            ("x", "1 field where the header has 2"),
             ("x,a,b", "3 fields where the header has 2"),
             ("x,", "the label is empty"),
             ('"x"y,a', "broken quoting"),
@@ -320,7 +320,7 @@ class TestBadRows:
 
     def test_a_bad_row_of_several_lines_is_named_by_its_first(self, tmp_path):
         path = write(tmp_path / "pets.csv", 'text,label\nx,a\n"two\nlines"\nshort\n')
-        with pytest.raises(ValueError, match=r"2 of 3 rows .*\n  line 3: 1 fields .*\n  line 5: 1 fields"):
+        with pytest.raises(ValueError, match=r"2 of 3 rows .*\n  line 3: 1 field .*\n  line 5: 1 field"):
             read_corpus(path)
 
     def test_a_quote_that_never_closes(self, tmp_path):
@@ -570,3 +570,59 @@ def test_every_field_has_one_value_a_text(field):
     fields = {"labels": ("a", "b"), field: ("a",)}
     with pytest.raises(ValueError, match=rf"as many {field} as texts \(2\), got 1"):
         Corpus("c", ("x", "y"), **fields)
+
+
+SUBJECTS = "subject,body,team\nBroken printer,It smokes,x\n,Alone,y\nOnly this,,x\n,,y\n"
+JOINED = ("Broken printer\nIt smokes", "Alone", "Only this", "")
+
+
+@pytest.mark.parametrize("text", ["subject,body", " subject , body", ("subject", "body"), ["subject", "body"]])
+def test_several_columns_of_text_are_joined(text, tmp_path):
+    path = write(tmp_path / "tickets.csv", SUBJECTS)
+    assert read_corpus(path, text=text, label="team").texts == JOINED
+
+
+def test_the_columns_of_text_are_joined_in_the_order_given(tmp_path):
+    path = write(tmp_path / "tickets.csv", SUBJECTS)
+    assert read_corpus(path, text="body,subject", label="team").texts[0] == "It smokes\nBroken printer"
+
+
+def test_fields_of_json_are_joined_and_null_is_empty(tmp_path):
+    rows = [{"a": "one", "b": "two"}, {"a": None, "b": "two"}, {"a": "one", "b": ""}]
+    for name, content in (("x.json", json.dumps(rows)), ("x.jsonl", "\n".join(map(json.dumps, rows)))):
+        path = write(tmp_path / name, content)
+        assert read_corpus(path, text="a,b", label=None).texts == ("one\ntwo", "two", "one")
+    path = write(tmp_path / "bad.jsonl", '{"a": null, "b": null}\n{"a": "x", "b": 3}\n')
+    with pytest.raises(ValueError, match=r"the text in 'a' is null[^$]*the text in 'b' is an integer"):
+        read_corpus(path, text="a,b", label=None)
+
+
+def test_a_column_with_a_comma_in_its_name_is_one_column(tmp_path):
+    path = write(tmp_path / "x.csv", 'a,b,"a,b",label\none,two,three,x\none,two,four,y\n')
+    assert read_corpus(path, text="a,b").texts == ("three", "four")
+    assert read_corpus(path, text=("a", "b")).texts == ("one\ntwo", "one\ntwo")
+
+
+def test_each_missing_column_of_text_is_named(tmp_path):
+    path = write(tmp_path / "tickets.csv", SUBJECTS)
+    with pytest.raises(ValueError, match=r"no column 'sujet' .*'subject'.* and no column 'bodies'"):
+        read_corpus(path, text="sujet,bodies,subject", label="team")
+    with pytest.raises(TypeError, match="several in a list, got 3"):
+        read_corpus(path, text=3)
+    with pytest.raises(TypeError, match=r"several in a list, got \[\]"):
+        read_corpus(path, text=[])
+
+
+@pytest.mark.parametrize("text", ["team", "body,team", ("team",)])
+def test_one_column_is_not_text_and_label(text, tmp_path):
+    for path in (
+        write(tmp_path / "tickets.csv", SUBJECTS),
+        write(tmp_path / "tickets.jsonl", '{"body": "x", "team": "y"}'),
+    ):
+        with pytest.raises(ValueError, match="columns of their own, got 'team' for both"):
+            read_corpus(path, text=text, label="team")
+
+
+def test_truths_are_labels(tmp_path):
+    path = write(tmp_path / "x.jsonl", '{"text": "a", "label": true}\n{"text": "b", "label": false}\n')
+    assert read_corpus(path).labels == ("true", "false")

@@ -33,19 +33,31 @@ READ = {
 }
 REFUSED = {
     "empty.csv": (b"", "expected documents, found none: it is empty."),
-    "header only.csv": (b"text,label\n", "expected documents, found none: it is empty."),
+    "header only.csv": (b"text,label\n", "expected documents, found none: it has a header and no rows."),
     "no header.csv": (b"a cat,x\nb,y\n", "no column 'text' and no column 'label' in the header; the columns are"),
     "other names.csv": (
         b"Text,Labels\na,x\n",
         "no column 'text' (did you mean 'Text'?) and no column 'label' (did you",
     ),
     "twice.csv": (b"text,label,text\na,x,b\n", "2 columns 'text' in the header"),
-    "short rows.csv": (b"text,label\na cat,x\nb\nc,y\n", "line 3: 1 fields where the header has 2"),
+    "short rows.csv": (b"text,label\na cat,x\nb\nc,y\n", "line 3: 1 field where the header has 2"),
+    "long rows.csv": (
+        b"text,label\na, b, c,x\nb, c,y\n",
+        "header has 2\nCorrect or remove them and read again, or leave them out with skip_bad. If the texts hold the",
+    ),
+    "list.jsonl": (
+        b'\n [ {"text": "a", "label": "x"}]',
+        "but line 2 begins a list. If it is a list of objects, pass format='json'.",
+    ),
+    "long list.jsonl": (b'[\n{"text": "a", "label": "x"}\n]', "line 1 begins a list."),
     "open quote.csv": (b'text,label\na cat,x\n"b,y\nc,y\n', "line 3: broken quoting"),
     "no label.csv": (b"text,label\na cat,x\nb,\n", "line 3: the label is empty"),
     "one class.csv": (b"text,label\na cat,x\nb,x\n", "expected at least 2 classes, found 1: 'x' (2 documents)."),
     "damaged utf8.csv": ("text,label\nä cät,x\nö".encode() + b"\xff,y\n", "line 3 (near byte"),
-    "picture.csv": (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\xff\xfe", "is not valid utf-8"),
+    "picture.csv": (
+        b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\xff\xfe",
+        "but this is no text file: it holds zero bytes and is not valid UTF-8.",
+    ),
     "workbook.csv": (b"PK\x03\x04\x14\0\x06\0", "but this is a zip archive or an Excel workbook. Pass format='excel'"),
     "columns.csv": (b"PAR1\x15\x04", "this is a file of the format parquet. Pass format='parquet' if it is one."),
     "broken.parquet": (b"PAR1 and nothing else", "this is no Parquet file that can be read"),
@@ -143,3 +155,36 @@ def test_several_files_and_patterns_are_one_corpus(tmp_path):
 def test_spaces_around_a_label_are_no_class_of_their_own(tmp_path, name, content):
     (tmp_path / name).write_text(content, encoding="utf-8")
     assert set(read_corpus(tmp_path / name, min_classes=1).labels) == {"cat"}
+
+
+def test_only_rows_that_are_all_too_long_are_said_to_need_quotes(tmp_path):
+    path = tmp_path / "pets.csv"
+    for rows in ("a, b,x\nc,y\n", "a\nb, c,x\n"):
+        path.write_text(f"text,label\n{rows}", encoding="utf-8")
+        with pytest.raises(ValueError, match="where the header has 2") as refused:
+            read_corpus(path)
+        assert "quotes" not in str(refused.value)
+
+
+def test_a_file_with_a_header_only_among_others_is_said(tmp_path):
+    for name, rows in (("a.csv", "a cat,x\na dog,y\n"), ("b.csv", "")):
+        (tmp_path / name).write_text(f"text,label\n{rows}", encoding="utf-8")
+    corpus = read_corpus(tmp_path)
+    assert len(corpus) == 2
+    assert corpus.notes == (f"{tmp_path / 'b.csv'}: a header and no rows.",)
+
+
+def test_a_folder_of_tables_and_others_names_the_others(tmp_path):
+    (tmp_path / "a.csv").write_text("text,label\na,x\nb,y\n", encoding="utf-8")
+    (tmp_path / "notes.md").write_text("seen", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"but notes\.md is no table\. Name the tables, such as \S*\*\.csv, or move"):
+        read_corpus(tmp_path)
+    for number in range(4):
+        (tmp_path / f"b{number}.txt").write_text("seen", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"but b0\.txt, b1\.txt, b2\.txt, … are no tables"):
+        read_corpus(tmp_path)
+    assert len(read_corpus(tmp_path, label=None)) == 6
+    assert read_corpus(f"{tmp_path}/*.csv").labels == ("x", "y")
+    (tmp_path / "cat").mkdir()
+    with pytest.raises(ValueError, match="lies next to the label folders"):
+        read_corpus(tmp_path)

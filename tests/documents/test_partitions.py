@@ -111,3 +111,9 @@ def test_remarks_name_the_address(tmp_path):
     assert [document.text for document in partition.documents(remarks)] == ["café"]
     assert len(remarks) == 2
     assert set(map(tuple, remarks.values())) == {(partition.address,)}
+
+
+def test_the_texts_of_a_partition_are_joined_from_several_columns(tmp_path):
+    write_lines(tmp_path / "x.jsonl", [{"subject": "one", "body": "two", "label": "a"}])
+    for text in ("subject,body", ["subject", "body"]):
+        assert read(find_partitions(tmp_path / "x.jsonl", text=text)) == [("one\ntwo", "a")]

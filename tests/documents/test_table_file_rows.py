@@ -158,3 +158,44 @@ def test_what_is_not_installed_is_named(name, module, tmp_path, monkeypatch):
     monkeypatch.setattr("treewass.compute.extras.import_module", without)
     with pytest.raises(ImportError, match=rf"{name} needs the module '{module}.*pip install"):
         read_corpus(tmp_path / name)
+
+
+SUBJECTS = {"subject": ["one", None, "only"], "body": ["two", "alone", None], "kind": ["x", "y", "x"]}
+
+
+@pytest.mark.parametrize("ending", ["parquet", "feather", "xlsx"])
+def test_several_columns_of_text_are_joined(ending, tmp_path):
+    path = tmp_path / f"tickets.{ending}"
+    if ending == "xlsx":
+        write_excel(SUBJECTS, path)
+    elif ending == "parquet":
+        pyarrow.parquet.write_table(table(SUBJECTS), path)
+    else:
+        pyarrow.feather.write_feather(table(SUBJECTS), str(path))
+    assert read_corpus(path, text="subject,body", label="kind").texts == ("one\ntwo", "alone", "only")
+
+
+@pytest.mark.parametrize("make", [pandas.DataFrame, polars.DataFrame, table])
+def test_several_columns_of_a_frame_are_joined(make):
+    corpus = read_corpus(make(SUBJECTS), text=["subject", "body"], label="kind")
+    assert corpus.texts == ("one\ntwo", "alone", "only")
+
+
+def test_a_number_in_a_workbook_is_read_as_a_text(tmp_path):
+    write_excel({"text": [42, "a cat", None, 1.5], "label": ["x", "y", "x", "y"]}, tmp_path / "x.xlsx")
+    assert read_corpus(tmp_path / "x.xlsx").texts == ("42", "a cat", "", "1.5")
+
+
+@pytest.mark.parametrize("make", [pandas.DataFrame, polars.DataFrame, table])
+def test_truths_are_labels(make):
+    assert read_corpus(make({"text": ["a", "b"], "label": [True, False]})).labels == ("true", "false")
+
+
+def test_columns_that_the_first_of_several_sheets_lacks(tmp_path):
+    book = openpyxl.Workbook()
+    book.active.append(["about"])
+    book.active.title = "notes"
+    book.create_sheet("data").append(["text", "label"])
+    book.save(tmp_path / "x.xlsx")
+    with pytest.raises(ValueError, match=r"no column 'text' .* Only the first sheet, 'notes', of 2 is read\."):
+        read_corpus(tmp_path / "x.xlsx")

@@ -4,6 +4,8 @@ import threading
 
 import pytest
 
+from treewass import DocumentModel
+from treewass.search import ShardedIndex
 from treewass.storage import folders
 from treewass.storage.folders import alone, replacing, temporary
 
@@ -88,3 +90,15 @@ def test_an_interrupted_wait_for_the_lock_is_an_interrupt(tmp_path, monkeypatch)
     with pytest.raises(KeyboardInterrupt), folders.alone(tmp_path):
         pass
     assert not folders._HELD
+
+
+def test_a_model_and_an_index_are_not_saved_over_a_file(tmp_path):
+    path = tmp_path / "tickets.csv"
+    path.write_text("text,label\n")
+    model = DocumentModel(n_neighbors=1).fit(["a cat", "a dog"], ["cat", "dog"])
+    index = ShardedIndex.from_index(model.index_, 2)
+    for save in (model.save, model.index_.save, index.save):
+        for name in (path, path / "model"):
+            with pytest.raises(ValueError, match=r"Expected a folder to save to, but \S*tickets\.csv is a file\."):
+                save(name)
+    assert path.read_text() == "text,label\n"

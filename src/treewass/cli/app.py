@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 import warnings
 from collections.abc import Callable
@@ -27,6 +28,8 @@ from treewass.compute.arguments import as_options
 
 __all__ = ["Commands", "app", "main", "run"]
 
+_GIVEN_ONCE = ("text", "label", "key", "title")  # the last one would win, and nobody would know
+
 
 class _OptionGroup(TyperGroup):
     """Commands with options of their own."""
@@ -42,6 +45,16 @@ class _OptionCommand(TyperCommand):
     def get_params(self, ctx: Any) -> list[Any]:
         """Return arguments and options."""
         return _without_flag_types(super().get_params(ctx))
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments; refuse a column that is named twice."""
+        _, _, given = self.make_parser(ctx).parse_args(args=list(args))
+        for parameter in {one.name: one for one in given if one.name in _GIVEN_ONCE and not one.multiple}.values():
+            number, option = given.count(parameter), max(parameter.opts, key=len)
+            if number > 1 and parameter.param_type_name == "option" and not ctx.resilient_parsing:
+                several = f" For the texts of several columns: {option} a,b." if parameter.name == "text" else ""
+                ctx.fail(f"Expected {option} once, got it {number} times.{several}")
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
@@ -69,8 +82,14 @@ class Commands(typer.Typer):
         super().__init__(cls=_OptionGroup, **settings)
 
     def command(self, name: str | None = None, **settings: Any) -> Callable[..., Any]:
-        """Register a command; parameters as in typer."""
-        return super().command(name, cls=_OptionCommand, **settings)
+        """Register a command; parameters as in typer. The paragraphs of its docstring have lines as long as fit."""
+
+        def register(function: Callable[..., Any]) -> Callable[..., Any]:
+            paragraphs = (inspect.getdoc(function) or "").split("\n\n")
+            described = {"help": "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs), **settings}
+            return super(Commands, self).command(name, cls=_OptionCommand, **described)(function)
+
+        return register
 
 
 app = Commands(
@@ -133,7 +152,8 @@ def run(commands: Callable[[], object]) -> None:
     except (ValueError, TypeError, ImportError, OSError) as error:
         if "--debug" in sys.argv[1:]:
             raise
-        typer.echo(f"treewass: {error}", err=True)
+        said = error.strerror if isinstance(error, OSError) and error.filename is None else None
+        typer.echo(f"treewass: {said or error}", err=True)
         sys.exit(1)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from treewass.cli.columns import as_learned, remembered_columns
 from treewass.cli.data import (
     BadRows,
     DataFiles,
@@ -24,7 +25,7 @@ from treewass.cli.data import (
     read_data,
     read_labelled,
 )
-from treewass.cli.shared import ModelFolder, Store, counted_noun, load_model, named_document
+from treewass.cli.shared import ModelFolder, Store, counted_noun, load_model, named_document, say_note
 
 if TYPE_CHECKING:
     from treewass.documents.corpus import Corpus
@@ -33,6 +34,7 @@ __all__ = ["add_command", "remove_command", "update_command"]
 
 
 def add_command(
+    context: typer.Context,
     model: ModelFolder,
     data: DataFiles,
     text: TextColumn = "text",
@@ -68,9 +70,12 @@ def add_command(
         skip_bad=skip_bad,
         bad_rows=bad_rows,
         min_classes=1,
+        remembered=remembered_columns(model, context),
     )
     with LiveModel(Path(model).expanduser(), store) as live:
         held = live.current()
+        if corpus.keys is None and held.documents.key_ids:
+            say_note("the documents have no id of yours (--id COLUMN), and could be there twice.")
         labels = _labels(corpus, held.classes)
         documents = [
             NewDocument(
@@ -91,6 +96,7 @@ def add_command(
 
 
 def remove_command(
+    context: typer.Context,
     model: ModelFolder,
     documents: Annotated[
         list[str],
@@ -111,6 +117,9 @@ def remove_command(
     from treewass.documents.histograms import first_few
     from treewass.serve.live_model import LiveModel
 
+    if key is None and all(named_document(one) is None and Path(one).expanduser().is_file() for one in documents):
+        reading = {"format": format, "encoding": encoding, "delimiter": delimiter}
+        key = as_learned(documents, reading, remembered_columns(model, context, ["key"])).get("key")
     if key is None:
         named = _named(documents)
     else:
@@ -153,6 +162,7 @@ def _named(documents: list[str]) -> list[dict[str, Any]]:
 
 
 def update_command(
+    context: typer.Context,
     model: ModelFolder,
     data: DataFiles,
     text: TextColumn = "text",
@@ -192,6 +202,7 @@ def update_command(
         skip_bad=skip_bad,
         bad_rows=bad_rows,
         min_classes=1,
+        remembered=remembered_columns(model, context),
     )
     folder = Path(model).expanduser()
     with LiveModel(folder, store) as live:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treewass.cli.shared import counted_noun
+from treewass.cli.columns import Columns, as_learned
+from treewass.cli.shared import counted_noun, say_note
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,7 +42,6 @@ __all__ = [
     "read_data",
     "read_labelled",
     "refuse_data",
-    "say_note",
 ]
 
 DataFiles = Annotated[
@@ -52,7 +52,10 @@ DataFiles = Annotated[
         "files, a pattern, a folder, or - for JSON lines on standard input.",
     ),
 ]
-TextColumn = Annotated[str, typer.Option("--text", metavar="COLUMN", help="Column of the texts.")]
+TextColumn = Annotated[
+    str,
+    typer.Option("--text", metavar="COLUMN", help="Column of the texts; several, such as subject,body, are joined."),
+]
 LabelColumn = Annotated[str, typer.Option("--label", metavar="COLUMN", help="Column of the labels.")]
 NoLabels = Annotated[bool, typer.Option("--no-labels", help="Read texts alone: they have no labels.")]
 IdColumn = Annotated[
@@ -99,19 +102,23 @@ def read_data(
     *,
     columns: list[str] | None = None,
     bad_rows: str = "bad-rows.csv",
+    remembered: Columns | None = None,
     **settings: Any,
 ) -> Corpus:
     """Read a corpus from files, a folder or, for ``-``, from standard input, and say what was found out.
 
     As in `read_corpus`; standard input is JSON lines unless `format` says otherwise. Rows that were left out are listed
-    in the file `bad_rows`.
+    in the file `bad_rows`. The columns that a model remembers are taken where the data has them.
     """
     from treewass.documents.corpus import read_corpus
 
     if settings.get("skip_bad"):
         refuse_data(bad_rows, data, "--bad-rows")
     settings["columns"] = [name.strip() for names in columns or () for name in names.split(",") if name.strip()]
-    corpus = _of_standard_input(settings) if data == ["-"] else read_corpus(data, **settings)
+    if data == ["-"]:
+        corpus = _of_standard_input(settings, remembered or {})
+    else:
+        corpus = read_corpus(data, **as_learned(data, settings, remembered or {}))
     for note in corpus.notes:
         say_note(note)
     if corpus.bad_rows:
@@ -124,6 +131,8 @@ def read_labelled(data: list[str], *, label: str, no_labels: bool, **settings: A
     """Read a corpus with its labels, or without if there are none; an error says how to do without."""
     if no_labels and label != "label":
         raise typer.BadParameter(f"expected either --label {label} or --no-labels, got both.", param_hint="--no-labels")
+    if no_labels:
+        settings.get("remembered", {}).pop("label", None)
     try:
         return read_data(data, label=None if no_labels else label, **settings)
     except ValueError as error:
@@ -141,11 +150,6 @@ def refuse_data(output: str | Path, data: list[str], option: str) -> None:
     for source in sources:
         if target == source or (source.is_dir() and source in target.parents):
             raise typer.BadParameter(f"expected another file than the data, got {str(output)!r}.", param_hint=option)
-
-
-def say_note(note: str) -> None:
-    """Say what was found out about the data."""
-    typer.echo(f"treewass: note: {note}", err=True)
 
 
 @contextmanager
@@ -167,14 +171,15 @@ def empty_texts_said(corpus: Corpus, consequence: str, rows: NDArray[np.intp] | 
         yield
 
 
-def _of_standard_input(settings: dict[str, Any]) -> Corpus:
+def _of_standard_input(settings: dict[str, Any], remembered: Columns) -> Corpus:
     from treewass.documents.corpus import read_corpus
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "standard input")
         path.write_bytes(sys.stdin.buffer.read())
         try:
-            return read_corpus(path, **{**settings, "format": settings["format"] or "jsonl"})
+            lines = {**settings, "format": settings["format"] or "jsonl"}
+            return read_corpus(path, **as_learned(path, lines, remembered))
         except ValueError as error:
             hint = "" if settings["format"] else " Standard input is read as JSON lines unless --format says otherwise."
             raise ValueError(str(error).replace(str(path), path.name) + hint) from error

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from treewass.cli.columns import noted_columns
 from treewass.cli.data import (
     BadRows,
     DataFiles,
@@ -25,10 +26,9 @@ from treewass.cli.data import (
     TitleColumn,
     empty_texts_said,
     read_labelled,
-    say_note,
 )
 from treewass.cli.partitions import InParts, Scheduler, Workers, fit_in_parts, wants_parts
-from treewass.cli.shared import AsJson, counted_noun, print_json, terminal
+from treewass.cli.shared import AsJson, counted_noun, print_json, say_note, terminal
 from treewass.compute.memory import give_back_arrays
 from treewass.compute.progress import waiting
 
@@ -157,6 +157,15 @@ def fit_command(
         evaluation, seconds = (
             _fit_unlabelled(model, corpus) if no_labels else fit_corpus(model, corpus, test_size, seed)
         )
+    held = model.contents_
+    learned_from = {
+        "text": text,
+        "label": None if no_labels else label,
+        "key": key,
+        "title": title,
+        "columns": list(corpus.columns),
+    }
+    model.contents_ = held.changed(about={**held.about, **noted_columns(learned_from)})
     model.save(target)
     _tell(model, output, evaluation, seconds, as_json)
 
@@ -240,7 +249,7 @@ def _show(model: DocumentModel, output: str, evaluation: Evaluation | None, seco
         for name, error in evaluation.rivals.items():
             table.add_row(name, f"{100 * error:.1f} %")
         console.print(table)
-        console.print(_advice(evaluation), style="dim")
+        console.print(_advice(evaluation), style="dim", markup=False)
     held = model.contents_
     classes = f" in {len(held.classes)} classes" if held.classes else " without labels"
     console.print(
@@ -258,6 +267,11 @@ def _advice(evaluation: Evaluation) -> str:
     The interval is that of two independent errors; on the same documents, as here, the true one is narrower.
     """
     best, error = min(evaluation.rivals.items(), key=lambda rival: rival[1])
+    if (label := _as_good_label(evaluation, error)) is not None:
+        return (
+            f"No better than always answering the most frequent label, {label}: the texts may not tell the labels "
+            "apart."
+        )
     difference = round((error - evaluation.error) * evaluation.n_test)
     if difference == 0:
         return f"As good as {best}; neighbours and explanations come on top."
@@ -270,3 +284,21 @@ def _advice(evaluation: Evaluation) -> str:
     if abs(points) <= half:
         return f"{verdict}, within noise."
     return f"{verdict}." if difference > 0 else f"{verdict}: prefer that one if you need labels only."
+
+
+def _as_good_label(evaluation: Evaluation, best_error: float) -> Any:
+    """Return the most frequent label, if always answering it is as good as the model and the best rival; else None.
+
+    As good is what a 95 % interval holds: of the documents that only one of model and label has right, and of two
+    independent errors for the rival.
+    """
+    sizes, n_test = [sum(row) for row in evaluation.confusion], evaluation.n_test
+    most = sizes.index(max(sizes))
+    error = 1 - sizes[most] / n_test
+    if not error or not evaluation.error:  # one label is nothing to tell apart
+        return None
+    lost = sizes[most] - evaluation.confusion[most][most]
+    gained = sum(row[code] for code, row in enumerate(evaluation.confusion) if code != most)
+    spread = (error * (1 - error) + best_error * (1 - best_error)) / n_test
+    is_as_good = gained - lost <= 1.96 * (gained + lost) ** 0.5 and error - best_error <= 1.96 * spread**0.5
+    return evaluation.classes[most] if is_as_good else None

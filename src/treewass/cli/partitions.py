@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treewass.cli.data import say_note
-from treewass.cli.shared import counted_noun
+from treewass.cli.columns import noted_columns
+from treewass.cli.shared import counted_noun, say_note
 from treewass.compute.extras import require
 
 if TYPE_CHECKING:
@@ -115,8 +115,8 @@ def fit_in_parts(
     ):
         held = fit_partitions(model, partitions, Path(folder), engine=engine, report=say_note)
         name = Path(partitions[0].address).name + (f" and {len(partitions) - 1} more" if len(partitions) > 1 else "")
-        about = {**held.about, "name": target.name, "data": f"{name}, {len(held.index)} documents"}
-        model.contents_ = held.changed(about=about)
+        about = {"name": target.name, "data": f"{name}, {len(held.index)} documents", **noted_columns(reading)}
+        model.contents_ = held.changed(about={**held.about, **about})
         model.save(target)
     return time.perf_counter() - start
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from treewass.cli.columns import Columns, as_learned, remembered_columns
 from treewass.cli.data import (
     BadRows,
     DataFiles,
@@ -46,6 +47,7 @@ Record = dict[str, Any]
 
 
 def predict_command(
+    context: typer.Context,
     model: ModelFolder,
     data: DataFiles,
     output: Annotated[
@@ -92,6 +94,9 @@ def predict_command(
     from treewass.model.inference import UNKNOWN_TEXTS, class_probabilities, count_texts
 
     if workers or scheduler or _is_folder(output) or any("://" in source for source in data):
+        reading: Columns = {"text": text, "key": key, "format": format, "encoding": encoding, "delimiter": delimiter}
+        if not any("://" in source for source in data):
+            reading = as_learned(data, reading, remembered_columns(model, context, ["text", "key"]))
         predict_in_parts(
             model,
             data,
@@ -99,13 +104,9 @@ def predict_command(
             workers=workers,
             scheduler=scheduler,
             unused={"--title": title, "--keep": columns, "--skip-bad": skip_bad, "--defuse": defuse, "--json": as_json},
-            text=text,
             label=label,
-            key=key,
             part=None,
-            format=format,
-            encoding=encoding,
-            delimiter=delimiter,
+            **reading,
         )
         return
     if output is not None:
@@ -127,6 +128,7 @@ def predict_command(
         bad_rows=bad_rows,
         min_classes=1,
         unique_keys=False,
+        remembered=remembered_columns(model, context, ["text", "key", "title", "columns"]),
     )
     held = load_model(model).contents_
     best: list[int] = []

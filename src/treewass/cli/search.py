@@ -19,6 +19,7 @@ from treewass.cli.shared import (
     read_text,
     terminal,
 )
+from treewass.cli.waiting_writes import say_waiting_writes
 
 if TYPE_CHECKING:
     from treewass.explain.hits import Hit
@@ -35,14 +36,15 @@ _Where = Annotated[
     list[str] | None,
     typer.Option(
         "--where",
-        help='Only documents with such a value in a kept column: "year>2020". May be repeated, for other columns.',
+        help='Only documents with such a value in a kept column: "year>2020". May be repeated, also for one '
+        "column: all of them hold.",
     ),
 ]
 
 
 def search_command(
     model: ModelFolder,
-    text: Annotated[str, typer.Argument(metavar="WORDS", help="What to look for, or - for standard input.")],
+    text: Annotated[list[str], typer.Argument(metavar="WORDS", help="What to look for, or - for standard input.")],
     k: _Count = 10,
     label: _Label = None,
     where: _Where = None,
@@ -55,7 +57,8 @@ def search_command(
     from treewass.documents.histograms import EmptyDocumentWarning
     from treewass.model.queries import unknown_terms
 
-    query, loaded = read_text(text), load_model(model)
+    query, loaded = read_text(" ".join(text)), load_model(model)
+    say_waiting_writes(model)
     for word, suggestion in unknown_terms(loaded.contents_, query).items():
         hint = f" Did you mean {suggestion!r}?" if suggestion else ""
         typer.echo(f"No document holds the word {word!r}.{hint}", err=True)
@@ -82,16 +85,18 @@ def similar_command(
 ) -> None:
     """Find the documents nearest to a whole text, or to one of the model, by the learned distance."""
     loaded = load_model(model)
+    say_waiting_writes(model)
     conditions, named = _conditions(loaded.contents_, label, where), named_document(text)
-    if named is None:
-        hits = loaded.similar(read_text(text), k, where=conditions)
-    else:
-        hits = loaded.similar(None, k, where=conditions, **named)
-    _show(loaded.contents_, hits, as_json)
+    document = read_text(text) if named is None else loaded.document(**named).id
+    if not loaded.counts(document).nnz:
+        typer.echo("The model knows no word of this text, so it is near to nothing.", err=True)
+        return
+    own = document if isinstance(document, str) else None
+    _show(loaded.contents_, loaded.similar(own, k, where=conditions, **(named or {})), as_json)
 
 
 def _conditions(held: Contents, label: str | None, where: list[str] | None) -> dict[str, Any] | None:
-    """Turn options into a filter; a value is read as what its column holds."""
+    """Turn options into a filter; a value is read as what its column holds. End with a sentence if nothing passes."""
     found: dict[str, Any] = {} if label is None else {"label": [("==", _like(held.classes, label))]}
     for condition in where or ():
         match = _CONDITION.fullmatch(condition)
@@ -106,6 +111,7 @@ def _conditions(held: Contents, label: str | None, where: list[str] | None) -> d
     if passing is not None and not passing.size:
         hint = f" Labels: {', '.join(map(str, held.classes[:_MOST_LABELS]))}." if "label" in found else ""
         typer.echo(f"No document passes the filter.{hint}", err=True)
+        raise typer.Exit
     return found or None
 
 
@@ -130,6 +136,8 @@ def _show(held: Contents, hits: list[Hit], as_json: bool) -> None:
         for hit in hits:
             print_json(asdict(hit))
         return
+    if not hits:  # it was said why
+        return
     rows = [
         (
             f"{hit.score if hit.score is not None else hit.distance:.4f}",
@@ -146,7 +154,7 @@ def _show(held: Contents, hits: list[Hit], as_json: bool) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    is_ranked = not hits or hits[0].score is not None
+    is_ranked = hits[0].score is not None
     table = Table()
     for column in ("score" if is_ranked else "distance", "id", "label", "title", "text", "words missing"):
         table.add_column(column, justify="right" if column in ("score", "distance", "id") else "left")

@@ -26,6 +26,7 @@ __all__ = [
     "print_json",
     "print_rows",
     "read_text",
+    "say_note",
     "terminal",
 ]
 
@@ -70,6 +71,11 @@ def load_model(folder: str) -> DocumentModel:
     from treewass.model.document_model import DocumentModel
 
     return DocumentModel.load(Path(folder).expanduser())
+
+
+def say_note(note: str) -> None:
+    """Say on standard error what was found out."""
+    typer.echo(f"treewass: note: {note}", err=True)
 
 
 def counted_noun(number: int, noun: str) -> str:

@@ -10,11 +10,13 @@ from typing import Any
 
 from treewass.compute.arguments import argument, has_argument
 from treewass.documents.corpus_files import CorpusSource, open_source
-from treewass.documents.row_checks import BadRow, Document, Request, Value, without_repeats
+from treewass.documents.row_checks import BadRow, Document, Request, Value, text_columns, without_repeats
+from treewass.documents.text_file_rows import HEADER_ONLY
 
 __all__ = ["BadRow", "Corpus", "read_corpus"]
 
 _MOST_EXAMPLES = 5
+_WRONG_LENGTH = re.compile(r"(?P<found>\d+) fields? where the header has (?P<expected>\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,7 @@ def read_corpus(
     source: Any,
     *,
     format: str | None = None,
-    text: str | None = "text",
+    text: str | Sequence[str] | None = "text",
     label: str | None = "label",
     part: str | None = "split",
     key: str | None = None,
@@ -125,11 +127,14 @@ def read_corpus(
         each line, no header), each also with ``.gz`` or ``.zst``; ``.parquet``, ``.arrow``, ``.feather``, ``.xlsx``
         (the first sheet). These, and ``.zst``, need the extra ``files``. A folder is ``"folder"``: every file below a
         sub-folder is a document of that label; hidden files and folders are ignored.
-    text : str or None, default="text"
-        The column, or the field of a JSON object, that holds the text. None reads no texts, only other columns.
+    text : str, sequence of str or None, default="text"
+        The column, or the field of a JSON object, that holds the text. Several columns, ``["subject", "body"]`` or
+        ``"subject,body"``, are joined in this order, with a line break between those that are not empty. None reads no
+        texts, only other columns.
     label : str or None, default="label"
-        The column that holds the label: a string or an integer. None reads documents without labels: with
-        ``"lines"`` each whole line is a text, with ``"folder"`` every file in or below the folder.
+        The column that holds the label: a string, an integer, or a truth, which becomes ``"true"`` or ``"false"``.
+        None reads documents without labels: with ``"lines"`` each whole line is a text, with ``"folder"`` every file
+        in or below the folder.
     part : str or None, default="split"
         The column that says ``"train"`` or ``"test"``, used where there is one. None or ``""`` ignores it.
     key : str or None, default=None
@@ -179,14 +184,12 @@ def read_corpus(
     >>> corpus.notes
     ('...pets.csv: semicolons separate the columns (delimiter names another character).',)
     """
-    if not isinstance(text, str | None):
-        raise TypeError(f"Expected text to name a column, got {type(text).__name__}.")
     found = open_source(source, format=format, encoding=encoding, delimiter=delimiter)
-    request = Request(text, label, part or None, key, title, tuple(columns), unique_keys)
+    request = Request(text_columns(text), label, part or None, key, title, tuple(columns), unique_keys)
     found.check(request)
     collected = _Collected(request, str(found), skip_bad)
     collected.extend(without_repeats(found.rows(request), request))
-    collected.check_rows()
+    collected.check_rows(has_header=HEADER_ONLY in found.found)
     corpus = collected.to_corpus(found)
     if label is not None:
         _check_classes(corpus, str(found), min_classes)
@@ -215,7 +218,7 @@ class _Collected:
                 if self.skip_bad or len(self.bad_rows) < _MOST_EXAMPLES:
                     self.bad_rows.append(row)
 
-    def check_rows(self) -> None:
+    def check_rows(self, *, has_header: bool) -> None:
         """Refuse bad rows, a part that only some rows have, and a source without documents."""
         n_bad_rows, examples = self.n_bad_rows, self.bad_rows[:_MOST_EXAMPLES]
         if self.skip_bad or not examples:
@@ -232,11 +235,24 @@ class _Collected:
             skipping = f", or leave them out with {argument('skip_bad')}" if has_argument("skip_bad") else ""
             raise ValueError(
                 f"{self.source}: {n_bad_rows} of {n_rows} rows cannot be read:{listed}{more}\n"
-                f"Correct or remove them and read again{skipping}."
+                f"Correct or remove them and read again{skipping}.{self._quotes_hint(examples)}"
             )
         if not self.documents:
-            reason = f"all {self.n_bad_rows} rows are bad" if self.n_bad_rows else "it is empty"
+            reason = f"it has {HEADER_ONLY}" if has_header else "it is empty"
+            if self.n_bad_rows:
+                reason = f"all {self.n_bad_rows} rows are bad"
             raise ValueError(f"{self.source}: expected documents, found none: {reason}.")
+
+    def _quotes_hint(self, examples: list[BadRow]) -> str:
+        """Guess why every row of a table has too many fields."""
+        lengths = [_WRONG_LENGTH.fullmatch(row.reason) for row in examples]
+        are_long = all(found and int(found["found"]) > int(found["expected"]) for found in lengths)
+        if self.documents or not are_long:
+            return ""
+        return (
+            " If the texts hold the character that separates the columns, put quotes around them when you write the "
+            f"file, or separate by another one ({argument('delimiter')})."
+        )
 
     def to_corpus(self, found: CorpusSource) -> Corpus:
         """Make the corpus of the documents read."""

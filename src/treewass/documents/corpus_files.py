@@ -11,7 +11,7 @@ from typing import Any
 
 from treewass.compute.arguments import argument
 from treewass.documents.file_opening import COMPRESSED, find_encoding, open_text
-from treewass.documents.row_checks import BadRow, Document, Request
+from treewass.documents.row_checks import BadRow, Document, NamesFoundError, Request
 from treewass.documents.table_file_rows import (
     arrow_rows,
     dataset_folder_rows,
@@ -29,7 +29,7 @@ from treewass.documents.text_file_rows import (
     table_rows,
 )
 
-__all__ = ["CorpusSource", "Remarks", "find_paths", "open_source", "remark_sentences"]
+__all__ = ["CorpusSource", "Remarks", "column_names", "find_paths", "open_source", "remark_sentences"]
 
 Remarks = dict[str, list[str]]  # what was found out, each with the files that it is about
 
@@ -42,6 +42,7 @@ _TABLES = {"csv": ",", "tsv": "\t"}  # with what usually separates the columns
 _COLUMNS = {"parquet": parquet_rows, "arrow": arrow_rows, "excel": excel_rows}
 _FORMATS = (*_TEXTS, *_TABLES, *_COLUMNS, "folder")
 _MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"PK\x03\x04": "excel"}
+_MOST_NAMES = 3  # of files, in a message
 _FORMATS_EXPLAINED = (
     "'jsonl' (.jsonl, .ndjson), 'json' (.json: a list of objects), 'csv' (.csv), 'tsv' (.tsv), 'lines' (.txt: a label, "
     "a tab and a text), each also compressed (.gz, .zst), 'parquet' (.parquet), 'arrow' (.arrow, .feather), 'excel' "
@@ -63,12 +64,14 @@ class CorpusSource:
     found: Remarks = field(default_factory=dict)
 
     def check(self, request: Request) -> None:
-        """Refuse to read further columns from files that have none."""
+        """Refuse to read further columns from files that have none, and labels from a folder of tables and others."""
         plain = [format for _, format in self.parts if format in ("lines", "folder")]
         if plain and (request.key is not None or request.title is not None or request.columns):
             raise ValueError(
                 f"{self}: expected a table or JSON lines to read further columns from, but this is {plain[0]!r}."
             )
+        if request.label is not None and self.parts[0][1] == "folder":
+            _refuse_mixed(self.parts[0][0])
 
     def rows(self, request: Request) -> Iterator[Document | BadRow]:
         """Read the rows; where there are several files, a row's place begins with the file's name."""
@@ -190,6 +193,31 @@ def open_source(
     return CorpusSource(name, parts, encoding, delimiter)
 
 
+def column_names(
+    source: Any,
+    request: Request,
+    *,
+    format: str | None = None,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+) -> frozenset[str]:
+    """Find the columns of the first file of a source; none where it has none, or can be read only once.
+
+    A header is separated by what finds most of the columns of the request.
+    """
+    found = open_source(source, format=format, encoding=encoding, delimiter=delimiter)
+    first, kind = found.parts[0]
+    if kind in ("lines", "folder") or not (first.is_file() or first.is_dir()):
+        return frozenset()
+    found.parts = [(first, kind)]
+    try:
+        for _ in found.rows(request._replace(only_names=True)):
+            pass
+    except NamesFoundError as known:
+        return known.names
+    return frozenset()
+
+
 def find_paths(source: Any) -> list[Path]:
     """Return a path, or those that a pattern such as ``data/*.csv`` matches, sorted."""
     if not isinstance(source, str | os.PathLike):
@@ -206,8 +234,25 @@ def find_paths(source: Any) -> list[Path]:
 def _data_files(folder: Path) -> list[Path]:
     """Return the files of a folder that holds tables only, such as ``part-0.parquet``; otherwise nothing."""
     entries = sorted(entry for entry in folder.iterdir() if not entry.name.startswith((".", "_")))
-    are_tables = all(entry.is_file() and _ENDINGS.get(_ending(entry), "lines") != "lines" for entry in entries)
-    return entries if are_tables else []
+    return entries if all(entry.is_file() and _is_named_table(entry) for entry in entries) else []
+
+
+def _is_named_table(path: Path) -> bool:
+    return _ENDINGS.get(_ending(path), "lines") != "lines"
+
+
+def _refuse_mixed(folder: Path) -> None:
+    """Refuse a folder that holds tables and other files, and no folder for a label."""
+    entries = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
+    tables = [entry.name for entry in entries if _is_named_table(entry)]
+    others = [entry.name for entry in entries if not _is_named_table(entry)]
+    if tables and others and not any(entry.is_dir() for entry in entries):
+        listed = ", ".join(others[:_MOST_NAMES]) + (", …" if len(others) > _MOST_NAMES else "")
+        are = "is no table" if len(others) == 1 else "are no tables"
+        raise ValueError(
+            f"{folder}: expected nothing but tables, or a folder for each label, but {listed} {are}. Name the tables, "
+            f"such as {folder / ('*' + Path(tables[0]).suffix)}, or move the rest away."
+        )
 
 
 def _resolve_format(path: Path, format: str | None) -> str:

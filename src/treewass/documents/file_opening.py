@@ -79,8 +79,8 @@ def find_encoding(path: Path) -> str:
     """Find the encoding of a file: by its byte order mark, then UTF-8 if it is valid, then cp1252.
 
     Every second byte zero at the beginning tells UTF-16 without a mark. A file that holds more valid characters of
-    UTF-8 than wrong bytes is damaged UTF-8, and one with zero bytes is no text: these are not cp1252, and reading them
-    says where they are wrong. What is no ordinary file, and can be read only once, is taken for UTF-8.
+    UTF-8 than wrong bytes is damaged UTF-8, not cp1252, and reading it says where it is wrong. One with zero bytes and
+    wrong ones is no text: it is a ValueError. What is no ordinary file, and can be read only once, is taken for UTF-8.
     """
     if not path.is_file():
         return "utf-8"
@@ -102,7 +102,12 @@ def find_encoding(path: Path) -> str:
             decoded = chunk.decode("utf-8", "surrogateescape")
             n_wrong = sum("\udc80" <= character <= "\udcff" for character in decoded)
             n_right = sum(character > "\x7f" for character in decoded) - n_wrong
-            return "utf-8" if n_right > n_wrong or not chunk or "\0" in decoded else "cp1252"
+            if "\0" in decoded:
+                raise ValueError(
+                    f"{path}: expected text, but this is no text file: it holds zero bytes and is not valid UTF-8. If "
+                    f"it is one, name its encoding with {argument('encoding')}."
+                ) from None
+            return "utf-8" if n_right > n_wrong or not chunk else "cp1252"
     return "utf-8"
 
 

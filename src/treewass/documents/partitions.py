@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any
 
 from treewass.compute.extras import require
 from treewass.documents.corpus_files import Remarks, open_source
-from treewass.documents.row_checks import BadRow, Document, Request, without_repeats
+from treewass.documents.row_checks import BadRow, Document, Request, text_columns, without_repeats
 
 __all__ = ["Partition", "find_partitions"]
 
@@ -68,7 +68,7 @@ class Partition:
 def find_partitions(
     source: Any,
     *,
-    text: str = "text",
+    text: str | Sequence[str] = "text",
     label: str | None = "label",
     part: str | None = "split",
     key: str | None = None,
@@ -100,7 +100,7 @@ def find_partitions(
         ...
     FileNotFoundError: There is no file that no-such-folder/*.csv matches; check the pattern.
     """
-    request = Request(text, label, part, key, title, unique_keys=unique_keys)
+    request = Request(text_columns(text), label, part, key, title, unique_keys=unique_keys)
     given = [source] if isinstance(source, str | os.PathLike) else list(source)
     found: dict[Any, str] = {}  # addresses, by what is the same for two names of one file
     for one in given:

@@ -6,7 +6,7 @@ import datetime
 import difflib
 import math
 import reprlib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from itertools import islice
 from typing import NamedTuple
@@ -18,11 +18,14 @@ from treewass.compute.arguments import argument, has_argument
 __all__ = [
     "BadRow",
     "Document",
+    "NamesFoundError",
     "Request",
     "Value",
     "check_names",
     "header_hint",
     "list_names",
+    "plain_text",
+    "text_columns",
     "to_document",
     "without_repeats",
 ]
@@ -33,25 +36,55 @@ _LONGEST_NAME = 40  # of a column; longer ones look like texts
 _KINDS = {type(None): "null", bool: "a boolean", int: "an integer", float: "a number", str: "a string", list: "a list"}
 
 
+class NamesFoundError(Exception):
+    """The columns of a table are known, and nothing else was asked for."""
+
+    def __init__(self, names: Collection[str]) -> None:
+        super().__init__()
+        self.names = frozenset(names)
+
+
 class Request(NamedTuple):
     """What to read: the names of the columns. None stands for a column not wanted."""
 
-    text: str | None = "text"
+    text: str | tuple[str, ...] | None = "text"  # of several columns the texts are joined
     label: str | None = "label"
     part: str | None = "split"
     key: str | None = None
     title: str | None = None
     columns: tuple[str, ...] = ()
     unique_keys: bool = True  # rows whose key is empty, or was there before, are bad
+    only_names: bool = False  # raise a NamesFoundError where the names of the columns are known
 
     @property
     def wanted(self) -> list[tuple[str, str]]:
         """The columns that must be there, each with the argument that names it."""
-        named = (("text", self.text), ("label", self.label), ("key", self.key), ("title", self.title))
+        named = (("label", self.label), ("key", self.key), ("title", self.title))
         return [
+            *(("text", column) for column in self.texts),
             *((name, column) for name, column in named if column is not None),
             *(("columns", column) for column in self.columns),
         ]
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The columns of the text."""
+        if self.text is None:
+            return ()
+        return (self.text,) if isinstance(self.text, str) else self.text
+
+    def among(self, names: Collection[str]) -> Request:
+        """Return the request for a table with these columns: ``"a,b"`` means two, unless a column is called so.
+
+        Examples
+        --------
+        >>> Request("subject, body").among(["subject", "body"]).texts, Request("a,b").among(["a,b"]).texts
+        (('subject', 'body'), ('a,b',))
+        """
+        if not isinstance(self.text, str) or "," not in self.text or self.text in names:
+            return self
+        columns = tuple(dict.fromkeys(column.strip() for column in self.text.split(",") if column.strip()))
+        return self._replace(text=columns or self.text)
 
 
 class Document(NamedTuple):
@@ -83,19 +116,15 @@ def to_document(place: str, fields: Mapping[str, object], request: Request) -> D
     >>> to_document("line 2", {"Text": "a cat", "label": 3}, Request()).reason
     "no field 'text' (did you mean 'Text'?); the fields are 'Text', 'label'"
     """
+    request = _resolved(request, fields)
     missing = [column for _, column in request.wanted if column not in fields]
     if missing:
         listed = " and ".join(f"no field {column!r}{_suggestion(column, fields)}" for column in missing)
         return BadRow(place, f"{listed}; the fields are {list_names(fields)}")
-    text = "" if request.text is None else fields[request.text]
-    if not isinstance(text, str):
-        return BadRow(place, f"the text is {_kind(text)}; expected a string")
-    if not _is_encodable(text):
-        return BadRow(place, "the text holds half of a surrogate pair, which is no character")
     try:
         return Document(
             place,
-            text,
+            _text(fields, request.texts),
             None if request.label is None else _label(fields[request.label]),
             _part(fields, request.part),
             None if request.title is None else _name(fields[request.title]) or "",
@@ -106,9 +135,66 @@ def to_document(place: str, fields: Mapping[str, object], request: Request) -> D
         return BadRow(place, str(error))
 
 
+def _text(fields: Mapping[str, object], columns: tuple[str, ...]) -> str:
+    """Read a text, or join those of several columns, with a line break between those that are not empty."""
+    values = [fields[column] for column in columns]
+    if len(values) > 1 and any(isinstance(value, str) for value in values):
+        values = ["" if _plain(value) is None else value for value in values]
+    for column, value in zip(columns, values, strict=True):
+        if not isinstance(value, str):
+            of_column = f" in {column!r}" if len(columns) > 1 else ""
+            raise ValueError(f"the text{of_column} is {_kind(value)}; expected a string")
+        if not _is_encodable(value):
+            raise ValueError("the text holds half of a surrogate pair, which is no character")
+    if len(values) == 1:
+        return str(values[0])
+    return "\n".join(str(value) for value in values if str(value).strip())
+
+
+def plain_text(value: object) -> str:
+    """Read a cell of a workbook as a text: a number as it is written, an empty cell as an empty text.
+
+    Examples
+    --------
+    >>> plain_text(42), plain_text(None), plain_text("a cat")
+    ('42', '', 'a cat')
+    """
+    return _name(value) or ""
+
+
+def text_columns(text: str | Sequence[str] | None) -> str | tuple[str, ...] | None:
+    """Check what names the columns of the texts; return a name, or a tuple of several.
+
+    Examples
+    --------
+    >>> text_columns("body"), text_columns(["subject", "body"])
+    ('body', ('subject', 'body'))
+    """
+    if text is None or isinstance(text, str):
+        return text
+    columns = tuple(dict.fromkeys(text)) if isinstance(text, Sequence) else ()
+    if not columns or not all(isinstance(column, str) for column in columns):
+        raise TypeError(f"Expected text to name a column, or several in a list, got {reprlib.repr(text)}.")
+    return columns
+
+
+def _resolved(request: Request, names: Collection[str]) -> Request:
+    """Return the request for a table with these columns; refuse texts that are the labels."""
+    if request.only_names:
+        raise NamesFoundError(names)
+    found = request.among(names)
+    if found.label is not None and found.label in found.texts:
+        raise ValueError(
+            f"Expected the texts and the labels in columns of their own, got {found.label!r} for both. Name another "
+            f"column with {argument('text')} or {argument('label')}."
+        )
+    return found
+
+
 def _label(value: object) -> str:
     value = value.item() if isinstance(value, np.generic) else value
-    if isinstance(value, bool) or not isinstance(value, str | int):
+    value = _plain(value) if isinstance(value, bool) else value
+    if not isinstance(value, str | int):
         raise ValueError(f"the label is {_kind(value)}; expected a string or an integer")
     label = str(value).strip()  # " sports " and "sports" are one class
     if not label:
@@ -195,6 +281,7 @@ def _plain(value: object) -> object:
 def check_names(source: object, names: Collection[str], request: Request, hint: str = "") -> None:
     """Refuse a table that lacks columns asked for, or has them twice: all of them in one message."""
     listed = list(names)
+    request = _resolved(request, listed)
     if request.part is not None and listed.count(request.part) > 1:
         wanted = [*request.wanted, ("part", request.part)]
     else:

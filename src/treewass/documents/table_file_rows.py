@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from treewass.compute.extras import require
-from treewass.documents.row_checks import BadRow, Document, Request, check_names, to_document
+from treewass.documents.row_checks import BadRow, Document, Request, check_names, plain_text, to_document
 
 __all__ = [
     "arrow_rows",
@@ -52,7 +52,7 @@ def arrow_rows(path: Path, request: Request, classes: Sequence[str] | None = Non
 
 
 def excel_rows(path: Path, request: Request) -> Rows:
-    """Read the first sheet of an Excel workbook below its header; an empty cell of the text column is an empty text."""
+    """Read the first sheet of an Excel workbook below its header; numbers and empty cells are texts, too."""
     openpyxl: Any = require("openpyxl", purpose=f"Reading {path.name}", extra="files")
     with _refusing(path, "Excel"), path.open("rb") as raw:
         book = openpyxl.load_workbook(raw, read_only=True, data_only=True)
@@ -62,12 +62,15 @@ def excel_rows(path: Path, request: Request) -> Rows:
                 continue
             if not header:
                 header = ["" if cell is None else str(cell).strip() for cell in cells]
-                check_names(path, header, request)
+                check_names(path, header, request, _sheets_hint(book.sheetnames))
                 continue
             fields = dict(zip(header, cells, strict=False))
-            if request.text is not None and fields.get(request.text) is None:
-                fields[request.text] = ""
-            yield to_document(f"row {number}", fields, request)
+            texts = {column: plain_text(fields.get(column)) for column in request.among(header).texts}
+            yield to_document(f"row {number}", fields | texts, request)
+
+
+def _sheets_hint(names: Sequence[str]) -> str:
+    return f" Only the first sheet, {names[0]!r}, of {len(names)} is read." if len(names) > 1 else ""
 
 
 @contextmanager
@@ -150,7 +153,7 @@ def _split_rows(splits: Mapping[str, Rows], request: Request) -> Rows:
 
 def _chosen(names: Sequence[str], request: Request) -> list[str]:
     """Return the columns to read, in the order of the table."""
-    wanted = {column for _, column in request.wanted} | {request.part}
+    wanted = {column for _, column in request.among(names).wanted} | {request.part}
     return [name for name in names if name in wanted]
 
 

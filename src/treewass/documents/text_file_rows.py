@@ -23,9 +23,18 @@ from treewass.documents.row_checks import (
     to_document,
 )
 
-__all__ = ["folder_rows", "json_list_rows", "json_rows", "labelled_line_rows", "long_fields", "table_rows"]
+__all__ = [
+    "HEADER_ONLY",
+    "folder_rows",
+    "json_list_rows",
+    "json_rows",
+    "labelled_line_rows",
+    "long_fields",
+    "table_rows",
+]
 
 Note = Callable[[str], None]  # takes what was found out about a file, to tell the user
+HEADER_ONLY = "a header and no rows"
 
 _LARGEST_FIELD = 2**31 - 1
 _field_limit_lock = ForkSafeLock()
@@ -34,12 +43,18 @@ _OF_EXCEL = re.compile(r"\s*\"?sep=(?P<delimiter>.)\"?\s*", re.IGNORECASE)
 _KINDS = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", int: "a number", float: "a number"}
 
 
-def json_rows(stream: TextIO, path: Path, request: Request) -> Iterator[Document | BadRow]:  # noqa: ARG001
+def json_rows(stream: TextIO, path: Path, request: Request) -> Iterator[Document | BadRow]:
     """Read JSON lines, one object per line; blank lines are skipped."""
+    is_first = True
     for number, line in enumerate(stream, start=1):
         if not line.strip():
             continue
-        place = f"line {number}"
+        if is_first and _begins_list(line):
+            raise ValueError(
+                f"{path}: expected a JSON object on each line, but line {number} begins a list. If it is a list of "
+                f"objects, pass {argument('format', 'json')}."
+            )
+        is_first, place = False, f"line {number}"
         try:
             fields = json.loads(line)
         except json.JSONDecodeError as error:
@@ -48,6 +63,17 @@ def json_rows(stream: TextIO, path: Path, request: Request) -> Iterator[Document
             yield BadRow(place, f"not valid JSON ({error})")
         else:
             yield _of_object(place, fields, request)
+
+
+def _begins_list(line: str) -> bool:
+    """Tell whether a list of objects begins on a line.
+
+    Examples
+    --------
+    >>> _begins_list("["), _begins_list('[{"text": "a cat"},'), _begins_list("[3]")
+    (True, True, False)
+    """
+    return re.match(r"\s*\[\s*(\{|$)", line) is not None
 
 
 def _of_object(place: str, fields: Any, request: Request) -> Document | BadRow:
@@ -117,16 +143,20 @@ def table_rows(
     before, separator = _head(stream, request, delimiter, usual, note)
     reader = csv.reader(chain(before, stream), delimiter=separator, strict=True)
     header: list[str] = []
+    has_rows = False
     while True:
         place = f"line {reader.line_num + 1}"
         try:
             with long_fields():
                 values = next(reader)
         except StopIteration:
+            if header and not has_rows:
+                note(HEADER_ONLY)
             return
         except csv.Error as error:
             if not header:
                 raise ValueError(f"{path}: {place}, the header, has broken quoting ({error}).") from error
+            has_rows = True
             yield BadRow(place, f"broken quoting ({error})")
             continue
         if not values:
@@ -134,8 +164,11 @@ def table_rows(
         if not header:
             header = [name.strip() for name in values]
             check_names(path, header, request, header_hint(header, separator))
-        elif len(values) != len(header):
-            yield BadRow(place, f"{len(values)} fields where the header has {len(header)}")
+            continue
+        has_rows = True
+        if len(values) != len(header):
+            fields = "1 field" if len(values) == 1 else f"{len(values)} fields"
+            yield BadRow(place, f"{fields} where the header has {len(header)}")
         else:
             yield to_document(place, dict(zip(header, values, strict=True)), request)
 
@@ -158,10 +191,10 @@ def _head(stream: TextIO, request: Request, delimiter: str | None, usual: str, n
             break
     if delimiter is not None or not lines:
         return lines, delimiter or usual
-    wanted = {column for _, column in request.wanted}
 
     def merit(candidate: str) -> tuple[int, int]:
         names = {name.strip() for name in next(csv.reader([lines[-1]], delimiter=candidate))}
+        wanted = {column for _, column in request.among(names).wanted}
         return len(wanted & names), len(names)
 
     with long_fields():

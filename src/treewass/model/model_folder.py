@@ -38,7 +38,16 @@ if TYPE_CHECKING:
 
     Files = dict[str, dict[str, NDArray[Any]]]
 
-__all__ = ["check_target", "data_name", "holds_model", "in_parts", "load_contents", "part_folders", "save_contents"]
+__all__ = [
+    "check_target",
+    "data_name",
+    "holds_model",
+    "in_parts",
+    "load_contents",
+    "part_folders",
+    "read_about",
+    "save_contents",
+]
 
 _KIND = ManifestKind(
     "a model", "treewass model", (1, 2), "Fit the model again, or read it with the release that wrote it."
@@ -153,6 +162,21 @@ def part_folders(folder: str | os.PathLike[str]) -> list[Path]:
     path = Path(folder)
     entries = _checked(_KIND.read(path), path)
     return [path / entries["data"] / part for part in entries["parts"]]
+
+
+def read_about(folder: str | os.PathLike[str]) -> dict[str, str]:
+    """Return what a model notes about itself, without loading it."""
+    path = Path(folder)
+
+    def read(manifest: dict[str, Any]) -> dict[str, str]:
+        entries = _checked(manifest, path)
+        file = path / entries["data"] / _SETTINGS
+        check_file(file, entries["files"][_SETTINGS])
+        settings = parse_json(file.read_text(encoding="utf-8"), _SETTINGS)
+        about = settings.get("about") if isinstance(settings, dict) else None
+        return {str(key): str(value) for key, value in about.items()} if isinstance(about, dict) else {}
+
+    return _KIND.read_listed(path, read)
 
 
 def load_contents(folder: str | os.PathLike[str], *, n_jobs: int | None = None) -> Contents:

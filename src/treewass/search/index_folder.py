@@ -19,7 +19,7 @@ from treewass.search.segment_checks import check_contents, check_documents, chec
 from treewass.search.segments import ARRAYS, BEYOND, Segment
 from treewass.search.snapshot import Snapshot
 from treewass.search.word_lists import LIST_ARRAYS, ListsOnce, WordLists, are_sound, check_lists
-from treewass.storage.folders import LEFT_OVER, alone, flush, temporary
+from treewass.storage.folders import LEFT_OVER, alone, flush, make_folder, temporary
 from treewass.storage.manifests import ManifestKind, are_described, check_bytes, check_file, describe_file
 from treewass.storage.tensors import arrays_in, file_bytes, read_tensors, write_tensors
 from treewass.trees.columns import compact_directory
@@ -56,7 +56,7 @@ def save_index(folder: str | os.PathLike[str], metric: TreeMetric, snapshot: Sna
         If the folder holds something else.
     """
     path = Path(folder)
-    path.mkdir(parents=True, exist_ok=True)
+    make_folder(path)
     with alone(path) as locked:
         before = _KIND.refuse_others(path, _FILE_NAME) or {}
         listed = before.get("files")

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from treewass.storage.folders import LEFT_OVER, alone
+from treewass.storage.folders import LEFT_OVER, alone, make_folder
 from treewass.storage.manifests import ManifestKind
 
 __all__ = ["DATA_NAME", "new_data"]
@@ -25,7 +25,7 @@ def new_data(path: Path, kind: ManifestKind) -> Iterator[Path]:
     The folder that the manifest named before is removed when all went well, the new one if anything failed before the
     manifest named it. What killed processes left is removed first. A folder that holds something else is refused.
     """
-    path.mkdir(parents=True, exist_ok=True)
+    make_folder(path)
     with alone(path) as locked:
         before = (kind.refuse_others(path, DATA_NAME) or {}).get("data")
         if locked:

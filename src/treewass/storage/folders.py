@@ -16,6 +16,7 @@ __all__ = [
     "check_folder",
     "file_size",
     "flush",
+    "make_folder",
     "replacing",
     "temporary",
 ]
@@ -79,6 +80,23 @@ def check_folder(path: Path) -> None:
         raise ValueError(f"Expected a folder to write {path.name} to, but there is none at {path.parent}.")
     if path.is_dir():
         raise ValueError(f"Expected a file to write to, but {path} is a folder.")
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder, and those above it, if it is not there; refuse the name of a file.
+
+    Examples
+    --------
+    >>> make_folder(Path(__file__, "model"))
+    Traceback (most recent call last):
+        ...
+    ValueError: Expected a folder to save to, but ...folders.py is a file. Choose another name.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        file = next((one for one in (path, *path.parents) if one.exists()), path)
+        raise ValueError(f"Expected a folder to save to, but {file} is a file. Choose another name.") from error
 
 
 @contextmanager
