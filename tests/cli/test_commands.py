@@ -133,7 +133,9 @@ def test_few_documents_are_learned_from_or_refused_with_advice(tmp_path):
     summary = json.loads(invoke("fit", tmp_path / "few.csv", "-o", tmp_path / "m", "--neighbors", 1, "--json"))
     assert (summary["documents"], summary["evaluation"]["n_test"]) == (3, 1)
     (tmp_path / "two.csv").write_text("text,label\na cat,cat\na dog,dog\n", encoding="utf-8")
-    with pytest.raises(ValueError, match="too few documents to hold some out"):
+    with pytest.raises(
+        ValueError, match=r"hold 1 of 2 documents out\. Hold out less \(--test-size 0 holds out none\), or merge"
+    ):
         invoke("fit", tmp_path / "two.csv", "-o", tmp_path / "two")
     invoke("fit", tmp_path / "two.csv", "-o", tmp_path / "two", "--test-size", 0)
 
@@ -322,6 +324,26 @@ def test_explain_leaves_a_document_of_the_model_out(tmp_path):
         assert "Label cat" in shown
         assert "It is labelled car in the model. It does not vote on itself" in shown
     assert "in the model" not in invoke("explain", tmp_path / "m", "my cat purrs")
+
+
+def test_documents_without_known_words_are_said_plainly(tmp_path):
+    rows = [*zip(TEXTS, LABELS, strict=True), ("", "cat"), ("---", "dog")]
+    lines = [f'Title {number},"{text}",{label}' for number, (text, label) in enumerate(rows)]
+    data = write(tmp_path / "pets.csv", "title,text,label\n" + "\n".join(lines) + "\n")
+    with pytest.warns(EmptyDocumentWarning):
+        invoke("fit", data, "-o", tmp_path / "m", "--title", "title", "--test-size", 0, "--neighbors", 3)
+    empty, unknown = len(TEXTS), len(TEXTS) + 1
+    for number, sentence in (
+        (empty, f"The text of the document with id {empty} is empty, so it gets"),
+        (unknown, f"The model knows no word of the document with id {unknown}, so it gets"),
+    ):
+        with pytest.warns(EmptyDocumentWarning, match=f"^{sentence} the class shares of the training.$"):
+            shown = invoke("explain", tmp_path / "m", f"id:{number}")
+        assert "Title" not in shown
+        assert ("(Its text is empty.)" in shown) == (number == empty)
+    shown = invoke("explain", tmp_path / "m", "id:0")
+    assert "Title 1" in shown
+    assert TEXTS[1] in shown
 
 
 def test_pictures_and_reports_find_the_home_folder(model, tmp_path, monkeypatch):
@@ -561,7 +583,9 @@ def test_people_see_tables_colours_and_bars(model, data, tmp_path):
     table = at_terminal("search", model, "my cat purrs", "-k", 2)
     assert "score" in table
     assert "words missing" in table
-    assert "distance" in at_terminal("similar", model, "id:3", "-k", 2)
+    similar = at_terminal("similar", model, "id:3", "-k", 2)
+    assert "distance" in similar
+    assert "words missing" not in similar
     assert "┃" in table
     assert "\x1b[" in at_terminal("explain", model, "my cat purrs", "the dog barks")
     bars = at_terminal("fit", data, "-o", tmp_path / "m", "--neighbors", 3)
@@ -698,6 +722,19 @@ def test_empty_texts_that_come_are_said_once_with_their_lines(model, tmp_path):
             invoke(command, folder, more, "--label", "label")
         (warning,) = warned
         assert str(warning.message).startswith("2 document(s) hold no known word (line 3, line 4): ")
+
+
+def test_add_says_nothing_about_documents_that_others_have_added(model, tmp_path, recwarn):
+    folder = tmp_path / "m"
+    DocumentModel.load(model).save(folder)
+    with LiveModel(folder) as live, pytest.warns(EmptyDocumentWarning, match=r"\(rows 1\)"):
+        live.add([NewDocument("a cat"), NewDocument("---")])
+    more = write(tmp_path / "more.csv", "text,label\na new cat,cat\n")
+    recwarn.clear()
+    for command in ("add", "update"):
+        assert "1 document added" in invoke(command, folder, more, "--label", "label")
+    assert not recwarn.list
+    assert len(DocumentModel.load(folder).index_) == len(DocumentModel.load(model).index_) + 4
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
 import io
+from dataclasses import replace
 
 from rich.console import Console
 
@@ -23,7 +24,7 @@ PAIR = Explanation(
 
 def test_pairs_show_texts_moves_and_branches():
     view = pair_view(PAIR, ["a cat", "a [bold]car"], [[(2, 5, "cat")], []])
-    text = printed(view)
+    text = " ".join(printed(view).split())
     for piece in (
         "Distance 2.0000 (0: the same words in the same shares); they share 50 % of the mass.",
         "Shared, of the mass: cat 50.0 %",
@@ -31,9 +32,11 @@ def test_pairs_show_texts_moves_and_branches():
         "dog0",
         "The 12 costliest of 20 moves: 60 % of the distance",
         "dog, car",
-        "50 % of the distance",
+        "The same distance by branch. This one, used more by one text than by the other, makes up 50 % of it.",
     ):
         assert piece in text
+    several = pair_view(replace(PAIR, branches=PAIR.branches * 2), ["a", "b"], [[], []])
+    assert "These two, used more" in " ".join(printed(several).split())
     assert text.index("Shared") < text.index("a cat") < text.index("What differs")
     assert "\x1b[" not in text
     assert "\x1b[1;32mcat" in printed(view, color=True)
@@ -54,7 +57,7 @@ def test_shared_words_without_room_are_counted():
 def test_predictions_show_words_and_neighbours():
     prediction = PredictionExplanation(
         "pet", (("pet", 0.9), ("car", 0.1)),
-        (Hit(4, "pet", None, "[red]text", distance=1.5), Hit(5, "car", "title", distance=2.5)), "car",
+        (Hit(4, "pet", None, "[red]text", distance=1.5), Hit(5, "car", "title", "its text", distance=2.5)), "car",
         2.0, 1.25, 0.25, (WordSupport("cat", 1.0), WordSupport("wheel", -0.5)),
     )  # fmt: skip
     view = prediction_view(prediction, "cat wheel", [(0, 3, "cat"), (4, 9, "wheel")])
@@ -69,6 +72,7 @@ def test_predictions_show_words_and_neighbours():
         "+2.00",
         "[red]text",
         "title",
+        "its text",
     ):
         assert piece in text
     colored = printed(view, color=True)
@@ -92,7 +96,9 @@ def test_a_document_of_the_model_is_shown_with_the_label_that_it_has_there():
 
     assert "It is labelled [red]car in the model. It does not vote on itself." in shown("[red]car")
     heard = shown("car", words=(WordSupport("cat", 1.0),))
-    assert "It does not vote on itself, and the linear channel has learned without it." in heard
+    assert "It does not vote on itself, and the weights of words were learned without it." in heard
+    vectors = shown("car", words=(WordSupport("cat", 1.0),), silent=("vectors",))
+    assert "learned without it. Channels that have learned from it are silent: vectors." in vectors
     assert "It has no label in the model, so it does not vote." in shown(None)
 
 

@@ -132,6 +132,17 @@ def test_branches_and_leaves_cost_the_distance(seed):
         assert sorted(branch.words) == sorted(used)
 
 
+def test_of_branches_within_each_other_with_the_same_words_the_costliest_is_listed():
+    lengths = [0.0, 1.0, 2.0, 4.0, 1.5]
+    metric = TreeMetric(Tree([-1, 0, 1, 2, 0], word_nodes=[3, 4, 1], edge_lengths=lengths))
+    branches = explain_pair(metric, [[1, 0, 0]], [[0, 1, 0]], ["deep", "flat", "above"]).branches
+    assert [(branch.node, branch.words) for branch in branches] == [(3, ("deep",)), (4, ("flat",))]
+    branches = explain_pair(metric, [[1, 0, 1]], [[0, 1, 0]], ["deep", "flat", "above"]).branches
+    assert [branch.node for branch in branches] == [3, 4, 1]
+    same_names = explain_pair(metric, [[1, 0, 0]], [[0, 1, 0]], ["word", "word", "word"]).branches
+    assert [branch.node for branch in same_names] == [3, 4]
+
+
 def test_equal_documents_cost_nothing():
     metric, documents = random_case(0, 1)
     explanation = explain_pair(metric, documents[:1], documents[:1], WORDS)

@@ -70,12 +70,14 @@ def test_texts_without_a_known_word_have_a_documented_answer(fitted):
     with pytest.warns(EmptyDocumentWarning, match=r"rows 1\): they get the class shares"):
         probabilities = fitted.predict_proba(["cat", "xyzzy"])
     np.testing.assert_allclose(probabilities[1], 1 / 3)
-    with pytest.warns(EmptyDocumentWarning, match="no neighbours"):
+    with pytest.warns(EmptyDocumentWarning, match=r"^The model knows no word of the text 'xyzzy', so it is near to no"):
         assert fitted.similar("xyzzy") == []
-    with pytest.warns(EmptyDocumentWarning):
+    with pytest.warns(EmptyDocumentWarning, match=r"\(rows 1\): there are no neighbours"):
+        assert fitted.similar(["cat", "xyzzy"], 1)[1] == []
+    with pytest.warns(EmptyDocumentWarning, match="^The text is empty, so it gets the class shares of the training"):
         explained = fitted.explain_prediction("")
     assert explained.neighbors == explained.words == ()
-    with pytest.raises(ValueError, match="at least one known word"):
+    with pytest.raises(ValueError, match=r"^The model knows no word of the text 'xyzzy', so it is near"):
         fitted.explain("cat", "xyzzy")
 
 

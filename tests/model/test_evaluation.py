@@ -5,9 +5,10 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 from numba.core import event
+from sklearn.feature_extraction.text import TfidfVectorizer
 
 from treewass import DocumentModel
-from treewass.documents import EmptyDocumentWarning
+from treewass.documents import EmptyDocumentWarning, make_documents
 from treewass.model import Evaluation, evaluate, fit_and_evaluate
 from treewass.model.evaluation import held_out_rows, usual_rivals
 
@@ -38,6 +39,19 @@ def test_texts_are_labelled_some_at_a_time_with_the_same_figures(fitted, monkeyp
         assert evaluate(fitted, texts, labels, rivals=rivals) == whole
     assert len(warned) == 1
     assert not hasattr(rivals[0][1], "classes_")  # a copy was fitted, whose memory is free again
+
+
+@pytest.mark.parametrize("vectorizer", [None, TfidfVectorizer()], ids=["counts", "weights"])
+def test_the_usual_rivals_err_alike_on_documents_that_are_held_compactly(vectorizer):
+    counts, labels = make_documents(150, n_words=60, words_per_document=6, n_classes=3, random_state=0)
+    words = [[f"word{word}" for word in row.indices.repeat(row.data.astype(int))] for row in counts]
+    texts = [" ".join(130 * row) for row in words]  # more of some words than a byte counts
+    rows, model = list(range(1, 150, 3)), DocumentModel(n_neighbors=3, vectorizer=vectorizer)
+    found, _ = fit_and_evaluate(model, texts, labels, test_rows=rows, refit=False, rivals=None)
+    rivals = usual_rivals(model.n_neighbors, model.vote)
+    held_out, truth = [texts[row] for row in rows], [labels[row] for row in rows]
+    assert found.rivals == evaluate(model, held_out, truth, rivals=rivals).rivals
+    assert all(found.rivals.values())
 
 
 def test_documents_without_a_label_are_not_for_rivals():
@@ -161,13 +175,13 @@ def test_rare_classes_do_not_keep_others_from_being_held_out():
         rows = held_out_rows(labels, 0.5, seed)
         assert sorted(labels[rows]) == ["a", "a", "b", "b"]
         assert held_out_rows(["a", "a", "b"], 0.5, seed).tolist() in ([0], [1])
-    with pytest.raises(ValueError, match=r"too few documents to hold some out.*--test-size 0"):
+    with pytest.raises(ValueError, match=r"to hold 1 of 2 documents out\. Hold out less \(test_size=0 holds"):
         held_out_rows(["a", "b"], 0.3)
 
 
 @pytest.mark.parametrize("test_size", [0.0, 1.0, -1, 0.99])
 def test_shares_that_leave_nothing_are_refused(test_size):
-    with pytest.raises(ValueError, match=r"test_size|to learn from"):
+    with pytest.raises(ValueError, match=r"test_size|too small to hold 6 of 6"):
         held_out_rows(["a", "b"] * 3, test_size)
 
 

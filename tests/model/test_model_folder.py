@@ -286,6 +286,8 @@ def test_settings_of_any_kind_are_refused_or_work(tmp_path, kind):
         ("words", ("vote", "pool", "prior_weight"), 1e308, r"weights from 0 to 1e\+06"),
         ("words", ("vote", "prior"), [1 - 1e-16, 1e-100, 1e-100], "class shares"),
         ("words", ("classes",), [0, 1, 2**63], "fit 64 bits"),
+        ("words", ("spellings",), ["naïve"], "written forms of words"),
+        ("words", ("spellings",), {"naive": None}, "written forms of words"),
         ("words", ("classes",), [-(2**63) - 1, 1, 2], "fit 64 bits"),
     ],
 )

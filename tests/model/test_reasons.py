@@ -199,6 +199,20 @@ def test_a_document_is_explained_by_its_words_where_texts_are_not_kept():
     assert explained.log_odds == pytest.approx(sum(support for _, support, _ in explained.addends()))
 
 
+def test_channels_that_are_not_learned_again_are_named(monkeypatch):
+    texts, labels = generated()
+    model = DocumentModel(n_neighbors=7).fit(texts, labels)
+    assert model.explain_prediction(id=4).silent == ()
+    held = model.contents_
+    channels = {**held.channels, "vectors": held.channels["linear"]}
+    vote = replace(held.vote, pool=replace(held.vote.pool, channel_weights=(0.0, 1.0)))
+    model.contents_ = held.changed(channels=channels, vote=vote)
+    number = int(model.add([texts[5]])[0])
+    monkeypatch.setattr("treewass.model.cross_fitting._learned_from", None)  # nobody hears what it would learn
+    assert model.explain_prediction(id=4).silent == ("vectors",)
+    assert model.explain_prediction(texts[4]).silent == model.explain_prediction(id=number).silent == ()
+
+
 def test_a_document_that_nothing_else_is_like_gets_no_reasons():
     with pytest.warns(EmptyDocumentWarning):
         model = DocumentModel(n_neighbors=1, calibrate=False).fit(["a cat", "a dog", "?"], ["cat", "dog", "dog"])
@@ -212,8 +226,11 @@ def test_a_document_that_nothing_else_is_like_gets_no_reasons():
 def test_a_text_or_one_document_is_explained(fitted):
     with pytest.raises(ValueError, match="got more than one of them"):
         fitted.explain_prediction("a cat", id=0)
-    with pytest.raises(ValueError, match="Expected either the id or the key"):
-        fitted.explain_prediction()
+    for question in (fitted.explain_prediction, fitted.similar):
+        with pytest.raises(ValueError, match=r"^Expected a text, or the id .*, got none of them\."):
+            question()
+        with pytest.raises(ValueError, match="got more than one of them"):
+            question(id=0, key="x")
     with pytest.raises(ValueError, match="No document in the model has id 99"):
         fitted.explain_prediction(id=99)
     with pytest.raises(ValueError, match="No document in the model has the key 'x'"):

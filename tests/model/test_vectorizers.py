@@ -35,7 +35,8 @@ def test_spans_are_the_words_counted(text, fold, pairs, stem):
     counter = WordCounter(fold=fold, pairs=pairs, stem=stem).fitted([text, "word"])
     spans = counter.spans(text)
     if spans:
-        assert [word for _, _, word in spans] == counter.tokens(text)
+        shown = dict(zip(counter.words, counter.names, strict=True))
+        assert [word for _, _, word in spans] == [shown[word] for word in counter.tokens(text)]
     for start, stop, word in spans:
         assert start < stop
         if not (fold or stem):
@@ -50,6 +51,39 @@ def test_case_and_accents_are_folded(one, other):
     assert WordCounter().tokens(one) == WordCounter().tokens(other)
     assert WordCounter(fold=False).tokens(one) != WordCounter(fold=False).tokens(other)
     assert WordCounter().tokens("мой мои นำ นา") == ["мой", "мои", "นำ", "นา"]
+
+
+@pytest.mark.parametrize(
+    ("texts", "shown"),
+    [
+        (["überwiesen uberwiesen", "Überwiesen!"], {"uberwiesen": "überwiesen"}),
+        (["naive", "naive naïve"], {}),
+        (["naïve naive"], {}),  # of equals the first
+        (["résumé resumé resume"], {}),
+        (["résumé resumé"], {"resume": "resumé"}),
+        (["東京 café 東京 cafe Café"], {"cafe": "café"}),
+        (["мой мои", "plain"], {}),
+        (["Straße STRASSE strasse"], {}),
+    ],
+)
+def test_words_are_shown_as_they_are_written_most_often(texts, shown):
+    counter = WordCounter().fitted(texts)
+    assert counter.spellings == shown
+    assert counter.names == tuple(shown.get(word, word) for word in counter.words)
+    assert counter.fitted(["plain"]).spellings == {}
+
+
+def test_words_that_are_not_folded_have_no_other_form():
+    assert WordCounter(fold=False).fitted(["naïve Straße"]).spellings == {}
+    assert WordCounter(stem="english").fitted(["naïve storms"]).spellings == {}
+
+
+def test_new_words_bring_their_forms_and_known_ones_keep_theirs():
+    counter = WordCounter().fitted(["naïve", "plain"])
+    assert counter.names == ("naïve", "plain")
+    wider = counter.widened(["naive naive naive", "überwiesen plàin"])
+    assert wider.names == ("naïve", "plain", "überwiesen")
+    assert counter.names == ("naïve", "plain")
 
 
 def test_words_have_stems_of_a_language():

@@ -28,6 +28,7 @@ def test_a_large_model_is_sampled(case):
     found = map_documents(model.contents_, max_documents=50)
     assert len(found.ids) == 50
     assert found.n_documents == len(model.index_)
+    assert found.is_sample
     assert set(found.ids) <= set(model.contents_.documents.ids.tolist())
 
 
@@ -57,4 +58,6 @@ def test_documents_added_with_new_words_are_on_the_map():
     with pytest.warns(EmptyDocumentWarning, match="1 document"):
         some, none = model.add([f"{texts[0]} unheard", "---"]).tolist()
     assert some in map_documents(model.contents_).ids
-    assert none not in map_documents(model.contents_).ids
+    found = map_documents(model.contents_)
+    assert none not in found.ids
+    assert (found.n_unknown, found.is_sample) == (1, False)

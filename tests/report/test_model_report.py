@@ -34,7 +34,7 @@ def test_held_out_figures_are_shown(case):
         page = make_report(model).html()
     finally:
         model.contents_ = contents
-    assert "Measured on 1 documents held out" in page
+    assert "Measured on 1 document held out" in page
     assert "linear SVM" in page
     assert "25.0 %" in page
 
@@ -58,8 +58,8 @@ def test_a_sample_is_spread_evenly_and_named(monkeypatch):
     assert max(np.diff(found.ids)) == 2
     report = make_report(model)
     monkeypatch.setattr("treewass.report.model_report.find_oddities", lambda _: found)
-    assert "50 of 50 documents were looked at" in report.html()
-    assert "40 of 50 documents were looked at" in make_report(model).html()
+    assert "All 50 documents with a label were looked at" in report.html()
+    assert "A sample was chosen: 40 of 50 documents" in make_report(model).html()
 
 
 def test_a_folder_that_is_not_there_is_named_before_the_work(case, tmp_path):

@@ -107,7 +107,10 @@ def test_a_model_without_documents_has_no_oddities():
 def test_documents_without_a_known_word_are_not_looked_at():
     model = DocumentModel(n_neighbors=1).fit(["cats purr", "dogs bark"], ["c", "d"])
     model.add(["zebra", "zebra"], ["c", "d"])
-    assert find_oddities(model).ids == (0, 1)
+    found = find_oddities(model)
+    assert found.ids == (0, 1)
+    assert (found.n_looked_at, found.n_unknown, found.n_documents, found.is_sample) == (2, 2, 4, False)
+    assert find_oddities(model, max_documents=3).is_sample
     model.remove([0, 1])
     assert find_oddities(model).ids == ()
 

@@ -1,4 +1,7 @@
 import re
+from dataclasses import replace
+
+import pytest
 
 from tests.report.cases import EVIL
 from treewass import DocumentModel
@@ -49,3 +52,32 @@ def test_documents_go_by_their_keys():
     assert heads
     assert set(heads) <= set(keys)
     assert not re.search(r"\bid \d", page.split("<main")[1])
+
+
+@pytest.mark.filterwarnings("ignore::treewass.EmptyDocumentWarning")
+def test_documents_left_out_are_not_called_a_sample():
+    texts = ["a cat", "the cat", "a dog", "the dog", "---", "??"]
+    report = make_report(DocumentModel(n_neighbors=1).fit(texts, ["cat", "cat", "dog", "dog", "cat", "dog"]))
+    page = _plain(report)
+    assert "A sample" not in page
+    assert page.count("Left out: 2 documents without a known word.") == 2
+    assert "4 of 6 documents with a label were looked at. Left out: 2" in page
+
+
+def test_a_sample_is_called_one():
+    texts = ["a cat", "the cat", "a dog", "the dog"]
+    report = make_report(DocumentModel(n_neighbors=1).fit(texts, ["cat", "cat", "dog", "dog"]))
+    report = replace(
+        report,
+        document_map=replace(report.document_map, n_documents=9),
+        oddities=replace(report.oddities, n_documents=8, n_unknown=1),
+    )
+    page = _plain(report)
+    assert "A sample: 4 of 9 documents, evenly spread. Hover" in page
+    assert "A sample was chosen: 5 of 8 documents with a label, evenly spread. Left out: 1 document without" in page
+    assert "A sample was compared: 5 of 8 documents with a label, evenly spread." in page
+
+
+def _plain(report):
+    """The page's words, without its data and scripts."""
+    return " ".join(report.html().split("<main")[1].split("<script")[0].split())

@@ -729,6 +729,7 @@ def test_labels_to_look_at_are_listed_and_follow_the_writes(writer):
     number = writer.post("/api/documents", json={"documents": [new]}).json()["ids"][0]
     found = writer.get("/api/review").json()
     assert found["documents"] == found["looked_at"] == 16
+    assert (found["is_sample"], found["n_unknown"]) == (False, 0)
     assert [(pair["first"]["id"], pair["second"]["id"]) for pair in found["pairs"]] == [(0, number)]
     assert found["n_doubtful"] == len(found["doubtful"])
     for doubt in found["doubtful"]:
@@ -740,7 +741,8 @@ def test_labels_to_look_at_are_listed_and_follow_the_writes(writer):
 
 def test_fewer_documents_are_looked_at_if_they_are_long(writer, monkeypatch):
     monkeypatch.setattr("treewass.serve.reviews._MOST_BYTES", sum(map(len, TEXTS)) // 3)
-    assert writer.get("/api/review").json()["looked_at"] == 5  # of 15
+    found = writer.get("/api/review").json()
+    assert (found["looked_at"], found["is_sample"]) == (5, True)  # of 15
     monkeypatch.setattr("treewass.serve.reviews._MOST_BYTES", 1)
     writer.patch("/api/documents/0", json={"label": "dog"})
     assert writer.get("/api/review").json()["looked_at"] == 1

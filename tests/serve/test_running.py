@@ -54,7 +54,7 @@ def test_it_serves_stops_gracefully_and_leaves_the_writes_in_the_model(folder):
         assert add(client) == 15
         assert client.base_url.host == "127.0.0.1"
     assert process.returncode == 0
-    assert "1 writes folded into the model" in process.log
+    assert "1 write folded into the model" in process.log
     assert "POST /api/documents 201" in process.log
     assert DocumentModel.load(folder).document(15).text == "a cat sleeps"
 
@@ -76,7 +76,7 @@ def serve_and(folder, action, workers=1):
 @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_signal_that_comes_before_the_first_request_stops_it(folder, workers):
     ended = serve_and(folder, "os.kill(os.getpid(), signal.SIGTERM)", workers)
-    assert "0 writes folded" in ended.stderr
+    assert "folded" not in ended.stderr
     assert ended.returncode == 0
 
 

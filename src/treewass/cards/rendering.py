@@ -8,6 +8,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from treewass.cards.colors import class_color
+from treewass.compute.arguments import counted_noun
 from treewass.documents.texts import excerpt
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def template_environment(folder: str = _FOLDER) -> Environment:
         lstrip_blocks=True,
         loader=ChoiceLoader([read(folder), read(_FOLDER)]),
     )
-    environment.globals["excerpt"] = excerpt
+    environment.globals.update(excerpt=excerpt, counted_noun=counted_noun)
     return environment
 
 

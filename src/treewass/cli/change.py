@@ -25,7 +25,8 @@ from treewass.cli.data import (
     read_data,
     read_labelled,
 )
-from treewass.cli.shared import ModelFolder, Store, counted_noun, load_model, named_document, say_note
+from treewass.cli.shared import ModelFolder, Store, load_model, named_document, say_note
+from treewass.compute.arguments import counted_noun
 
 if TYPE_CHECKING:
     from treewass.documents.corpus import Corpus

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from treewass.cli.columns import Columns, as_learned
-from treewass.cli.shared import counted_noun, say_note
+from treewass.cli.shared import say_note
+from treewass.compute.arguments import counted_noun
 
 if TYPE_CHECKING:
     import numpy as np

@@ -77,8 +77,10 @@ def _document(model: DocumentModel, argument: str) -> str | int:
 
 
 def _shown(model: DocumentModel, document: str | int) -> str:
-    """Return what to show of a document: its text, or its title or id where there is none."""
+    """Return what to show of a document: its text, or its title or id in a model that keeps no texts."""
     if isinstance(document, str):
         return document
     found = model.document(document)
-    return found.text or found.title or f"id:{document}"
+    if found.text is None:
+        return found.title or f"id:{document}"
+    return found.text if found.text.strip() else "(Its text is empty.)"

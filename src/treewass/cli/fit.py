@@ -28,7 +28,8 @@ from treewass.cli.data import (
     read_labelled,
 )
 from treewass.cli.partitions import InParts, Scheduler, Workers, fit_in_parts, wants_parts
-from treewass.cli.shared import AsJson, counted_noun, print_json, say_note, terminal
+from treewass.cli.shared import AsJson, print_json, say_note, terminal
+from treewass.compute.arguments import counted_noun
 from treewass.compute.memory import give_back_arrays
 from treewass.compute.progress import waiting
 

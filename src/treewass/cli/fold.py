@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from treewass.cli.shared import ModelFolder, Store, counted_noun
+from treewass.cli.shared import ModelFolder, Store
+from treewass.compute.arguments import counted_noun
 
 __all__ = ["backup_command", "fold_command", "publish_command"]
 

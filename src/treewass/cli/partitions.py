@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from treewass.cli.columns import noted_columns
-from treewass.cli.shared import counted_noun, say_note
+from treewass.cli.shared import say_note
+from treewass.compute.arguments import counted_noun
 from treewass.compute.extras import require
 
 if TYPE_CHECKING:

@@ -31,7 +31,8 @@ from treewass.cli.data import (
     refuse_data,
 )
 from treewass.cli.partitions import Scheduler, Workers, predict_in_parts
-from treewass.cli.shared import AsJson, ModelFolder, counted_noun, load_model, print_json, print_rows
+from treewass.cli.shared import AsJson, ModelFolder, load_model, print_json, print_rows
+from treewass.compute.arguments import counted_noun
 from treewass.compute.progress import in_blocks
 
 if TYPE_CHECKING:

@@ -156,9 +156,10 @@ def _show(held: Contents, hits: list[Hit], as_json: bool) -> None:
 
     is_ranked = hits[0].score is not None
     table = Table()
-    for column in ("score" if is_ranked else "distance", "id", "label", "title", "text", "words missing"):
+    columns = ("score" if is_ranked else "distance", "id", "label", "title", "text")
+    for column in (*columns, "words missing") if is_ranked else columns:
         table.add_column(column, justify="right" if column in ("score", "distance", "id") else "left")
     for hit, row in zip(hits, rows, strict=True):
-        missing = ", ".join(hit.missing) if is_ranked else ""
-        table.add_row(*(Text(visible(str(field))) for field in (*row, missing)))
+        fields = (*row, ", ".join(hit.missing)) if is_ranked else row
+        table.add_row(*(Text(visible(str(field))) for field in fields))
     terminal().print(table)

@@ -20,7 +20,6 @@ __all__ = [
     "AsJson",
     "ModelFolder",
     "Store",
-    "counted_noun",
     "load_model",
     "named_document",
     "print_json",
@@ -76,17 +75,6 @@ def load_model(folder: str) -> DocumentModel:
 def say_note(note: str) -> None:
     """Say on standard error what was found out."""
     typer.echo(f"treewass: note: {note}", err=True)
-
-
-def counted_noun(number: int, noun: str) -> str:
-    """Say how many there are of something.
-
-    Examples
-    --------
-    >>> counted_noun(1, "document"), counted_noun(2, "document")
-    ('1 document', '2 documents')
-    """
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def print_json(value: Any) -> None:

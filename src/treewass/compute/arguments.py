@@ -10,7 +10,16 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["argument", "as_options", "check_choice", "check_integer", "check_positive", "has_argument", "shown"]
+__all__ = [
+    "argument",
+    "as_options",
+    "check_choice",
+    "check_integer",
+    "check_positive",
+    "counted_noun",
+    "has_argument",
+    "shown",
+]
 
 _options: ContextVar[Mapping[str, str] | None] = ContextVar("options", default=None)
 
@@ -32,20 +41,20 @@ def as_options(options: Mapping[str, str]) -> Iterator[None]:
         _options.reset(before)
 
 
-def argument(name: str, value: str | None = None) -> str:
+def argument(name: str, value: str | float | None = None) -> str:
     """Spell an argument, alone or with a value, the way the user would give it.
 
     Without an option for it on the command line, it keeps its name in Python.
 
     Examples
     --------
-    >>> argument("format"), argument("format", "csv")
-    ('format', "format='csv'")
+    >>> argument("format"), argument("format", "csv"), argument("part", 2)
+    ('format', "format='csv'", 'part=2')
     """
     option = (_options.get() or {}).get(name)
     if option is None:
         return name if value is None else f"{name}={value!r}"
-    return option if value is None else f"{option} {shlex.quote(value)}"
+    return option if value is None else f"{option} {shlex.quote(str(value))}"
 
 
 def has_argument(name: str) -> bool:
@@ -65,6 +74,17 @@ def shown(value: Any) -> str:
     if isinstance(value, tuple | list):
         value = type(value)(part.item() if isinstance(part, np.generic) else part for part in value)
     return repr(value.item() if isinstance(value, np.generic) else value)
+
+
+def counted_noun(number: int, noun: str) -> str:
+    """Say how many there are of something.
+
+    Examples
+    --------
+    >>> counted_noun(1, "document"), counted_noun(2, "document")
+    ('1 document', '2 documents')
+    """
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def check_integer(name: str, value: Any, least: int = 1) -> int:

@@ -88,6 +88,8 @@ class PredictionExplanation:
         those most typical of the rival last. They say why the neighbours are near, and are no further addends.
     document : Document or None
         The document of the model that is explained, with the label that it has there; None for a text.
+    silent : tuple of str
+        The channels that are heard for texts, but not for this document, since they have learned from it.
     """
 
     label: Any
@@ -100,6 +102,7 @@ class PredictionExplanation:
     words: tuple[WordSupport, ...] = ()
     typical: tuple[TypicalWord, ...] = ()
     document: Document | None = None
+    silent: tuple[str, ...] = ()
 
     @property
     def word_support(self) -> float:
@@ -123,8 +126,9 @@ class PredictionExplanation:
             return ""
         if self.document.label is None:
             return "It has no label in the model, so it does not vote."
-        apart = ", and the linear channel has learned without it" if self.words else ""
-        return f"It is labelled {self.document.label} in the model. It does not vote on itself{apart}."
+        apart = ", and the weights of words were learned without it" if self.words else ""
+        silent = f" Channels that have learned from it are silent: {', '.join(self.silent)}." if self.silent else ""
+        return f"It is labelled {self.document.label} in the model. It does not vote on itself{apart}.{silent}"
 
     def word_weights(self) -> dict[str, float]:
         """Weigh the words of the text, and the pairs, to colour them."""

@@ -21,10 +21,11 @@ __all__ = ["colored_text", "pair_view", "prediction_view"]
 
 _Spans = Sequence[tuple[int, int, str]]  # start, stop and word
 _STYLES = ((0.5, "bold"), (0.1, ""), (0.02, "dim"))  # from this share of the strongest word on
-_LONGEST = 1200
-_WORDS = ("from", "to", "words", "label", "document", "what", "made of")  # columns
+_LONGEST, _LONGEST_TITLE = 1200, 40
+_WORDS = ("from", "to", "words", "label", "title", "text", "what", "made of")  # columns
 _MOST_MOVES = 12
 _MOST_WORDS = 8  # for and against a label, and neighbours
+_NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five"}
 _LARGEST = 700.0  # log-odds whose odds are a number
 
 
@@ -72,13 +73,14 @@ def prediction_view(prediction: PredictionExplanation, text: str, spans: _Spans)
         parts += [Text(), *_reasons(prediction)]
     if prediction.neighbors:
         title = f"The nearest of {len(prediction.neighbors)} neighbours that vote"
-        table = _table(title, ("distance", "id", "label", "document"))
+        table = _table(title, ("distance", "id", "label", "title", "text"))
         for neighbor in prediction.neighbors[:_MOST_WORDS]:
-            name = excerpt(neighbor.title or neighbor.text)
             named = f"key:{neighbor.key}" if neighbor.key else str(neighbor.id)
-            fields = (f"{neighbor.distance:.4f}", named, str(neighbor.label), name)
+            fields = (f"{neighbor.distance:.4f}", named, str(neighbor.label))
             table.add_row(
                 *(Text(visible(field)) for field in fields),
+                Text(excerpt(neighbor.title, _LONGEST_TITLE)),
+                Text(excerpt(neighbor.text)),
                 style="green" if neighbor.label == prediction.label else "red",
             )
         parts += [Text(), table]
@@ -142,7 +144,12 @@ def _moves_table(explanation: Explanation) -> Table:
 
 def _branches_table(explanation: Explanation) -> Table:
     crossed = 100 * explanation.share(explanation.branches)
-    title = f"The same by branches of the tree that one uses more: {crossed:.0f} % of the distance"
+    one, count = len(explanation.branches) == 1, len(explanation.branches)
+    which = "This one" if one else f"These {_NUMBERS.get(count, count)}"
+    title = (
+        f"The same distance by branch. {which}, used more by one text than by the other, "
+        f"{'makes' if one else 'make'} up {crossed:.0f} % of it."
+    )
     table = _table(title, ("branch", "adds to the distance", "mass of the first", "mass of the second", "words"))
     for branch in explanation.branches:
         first, second = (f"{100 * mass:.0f} %" for mass in branch.masses)

@@ -115,7 +115,8 @@ class Explanation:
     moves : tuple of Move
         Mass that moves, costliest first.
     branches : tuple of BranchCost
-        The branches whose edges cost most.
+        The branches whose edges cost most; of branches within each other that hold the same words of the two
+        documents, the one that costs most.
     """
 
     distance: float
@@ -236,8 +237,16 @@ def explain_pair(
         sum(costs.values()),
         tuple(sorted((move for (s, t), move in moves.items() if s == t), key=lambda move: -move.mass)),
         tuple(sorted((move for (s, t), move in moves.items() if s != t), key=lambda move: -move.cost)),
-        tuple(sorted(branches, key=lambda branch: -branch.cost)[:n_branches]),
+        tuple(_without_repeats(sorted(branches, key=lambda branch: -branch.cost))[:n_branches]),
     )
+
+
+def _without_repeats(branches: list[BranchCost]) -> list[BranchCost]:
+    """Keep the first of branches that hold the same words of the two documents: they lie within each other."""
+    first: dict[tuple[object, ...], BranchCost] = {}
+    for branch in branches:
+        first.setdefault((branch.component, branch.words, branch.masses), branch)
+    return list(first.values())
 
 
 def branch_costs(metric: TreeMetric, first: Any, second: Any, words: Sequence[str], component: int) -> list[BranchCost]:

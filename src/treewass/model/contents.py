@@ -256,6 +256,11 @@ class Contents:
         """The words of the metric; the counter knows those after them that were added later, too."""
         return self.counter.words[: self.index.metric.n_words]
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The words of the metric as they are shown to people: with their accents."""
+        return self.counter.names[: self.index.metric.n_words]
+
     def count(self, texts: Sequence[str]) -> csr_array:
         """Count the metric's words in texts, shape (n_texts, n_words)."""
         return self.counter.count(texts)[:, : self.index.metric.n_words]
@@ -287,7 +292,7 @@ class Contents:
     def id_of(self, id: int | None = None, key: str | None = None) -> int:
         """Return the id of a document that is named by its id or by its key; one that is not there is a ValueError."""
         if (id is None) == (key is None):
-            raise ValueError("Expected either the id or the key of a document.")
+            raise ValueError("Expected either the id or the key of a document, got both or none of them.")
         if key is not None:
             if key not in self.documents.key_ids:
                 raise ValueError(f"No document in the model has the key {key!r}.")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from treewass.model.contents import Contents
 
-__all__ = ["MOST_ASKED", "count_apart", "held_out_scores", "learned_without", "spread_documents"]
+__all__ = ["MOST_ASKED", "count_apart", "held_out_scores", "learned_without", "silenced_channels", "spread_documents"]
 
 MOST_ASKED = 20_000  # documents that are asked about, and learned from again
 _PARTS = 5
@@ -63,7 +63,8 @@ def count_apart(held: Contents, number: int) -> CountedTexts:
     """Take a document of the model, by an id that is there, as a text that is counted, for the others to judge.
 
     The model that is asked about it holds it without a label, so it does not vote on itself. A channel that is heard
-    gives the scores of `held_out_scores` with the documents of `spread_documents` that have a known word.
+    gives the scores of `held_out_scores` with the documents of `spread_documents` that have a known word: the linear
+    channel is learned again, and any other is silent.
     """
     own = np.array([number], dtype=np.int64)
     if held.documents.codes_of(own)[0] >= 0:
@@ -80,13 +81,20 @@ def _channels_apart(held: Contents, number: int) -> dict[str, ScoreChannel]:
     if pool is None or not any(pool.channel_weights):
         return held.channels  # none is heard
     channels = dict.fromkeys(held.channels, _silent(len(held.classes)))
-    if "linear" in channels:
+    if dict(zip(held.channels, pool.channel_weights, strict=True)).get("linear"):
         ids = spread_documents(held)
         ids = np.delete(ids, unknown_rows(held.index.metric, documents_of(held.index, ids)))
         part = np.searchsorted(ids, number) % _PARTS
         others = ids[np.arange(ids.size) % _PARTS != part]
         channels["linear"] = _learned_from(held, others) or channels["linear"]
     return channels
+
+
+def silenced_channels(held: Contents, number: int) -> tuple[str, ...]:
+    """Name the channels that are heard for texts, but have learned from a document, so that `count_apart` has none."""
+    pool, has_label = held.vote.pool, held.documents.codes_of(np.array([number]))[0] >= 0
+    weights = () if pool is None or not has_label else zip(held.channels, pool.channel_weights, strict=True)
+    return tuple(name for name, weight in weights if weight and name != "linear")
 
 
 def _silent(n_classes: int) -> ScoreChannel:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treewass.compute.arguments import counted_noun
 from treewass.model.fitted_texts import FittedTexts
 from treewass.model.labelled_texts import check_documents
 from treewass.search.snapshot import as_ids
@@ -125,7 +126,7 @@ class DocumentModel(FittedTexts):
     def _size(self) -> str:
         held = self.contents_
         classes = f"{len(held.classes)} classes" if held.classes else "no labels"
-        return f"{len(held.index)} documents, {classes}, {len(self.words_)} words"
+        return f"{counted_noun(len(held.index), 'document')}, {classes}, {len(self.words_)} words"
 
     def _repr_html_(self) -> str:
         """Return a card for a notebook: what the model holds, and how good it is where that was measured."""

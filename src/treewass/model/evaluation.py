@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from treewass.compute.arguments import argument, counted_noun
 from treewass.compute.progress import compile_seconds
 from treewass.documents.histograms import EmptyDocumentWarning, warn_about_empty_rows
 from treewass.model.inference import UNKNOWN_TEXTS, class_probabilities, count_texts
@@ -120,8 +121,8 @@ def held_out_rows(labels: ArrayLike, test_size: float, random_state: int | None 
     n_held_out = min(n_test, several.size - n_classes)
     if n_test >= values.size or n_held_out < 1:
         raise ValueError(
-            f"Expected documents of each class to learn from and others to hold out, but {n_test} of {values.size} are "
-            "too many: there are too few documents to hold some out. Hold out fewer, or none (--test-size 0)."
+            f"Some classes are too small to hold {n_test} of {values.size} documents out. Hold out less "
+            f"({argument('test_size', 0)} holds out none), or merge classes."
         )
     strata = codes[several] if n_held_out >= n_classes else None
     _, rows = train_test_split(several, test_size=n_held_out, stratify=strata, random_state=random_state)
@@ -271,8 +272,8 @@ def fit_and_evaluate(
     rivals : sequence of (str, estimator), optional
         Other methods to measure on the same documents, as in `evaluate`; by default `usual_rivals`.
     refit : bool, default=True
-        Fit again on all documents after measuring. Otherwise the model has never seen those held out. What was learned
-        first is let go before other methods are measured: if one of them raises, the model is not fitted.
+        Fit again on all documents after measuring. What was learned first is let go before other methods are measured;
+        if one of them raises, the model is not fitted. With False, the model has never seen those held out.
     random_state : int or None, default=0
         Seed of the choice of documents.
     about : mapping of str to str, optional
@@ -322,7 +323,7 @@ def fit_and_evaluate(
     seconds, compiling = fit(learned, f"learning from {learned.size} documents{without}{' (1 of 2)' if twice else ''}")
     if held_out.size:
         compared = usual_rivals(model.n_neighbors, model.vote) if rivals is None else rivals
-        with stage(f"measuring on the {held_out.size} documents held out, with other methods", None):
+        with stage(f"measuring on the {counted_noun(held_out.size, 'document')} held out, with other methods", None):
             known = [texts[row] for row in held_out], values[held_out]
             evaluation, tested = _evaluated(model, *known, with_counts=bool(compared))
             if refit:

@@ -10,7 +10,7 @@ import numpy as np
 
 from treewass.documents.histograms import warn_about_empty_rows
 from treewass.model.contents import Contents
-from treewass.model.cross_fitting import count_apart
+from treewass.model.cross_fitting import count_apart, silenced_channels
 from treewass.model.estimator import TextClassifier
 from treewass.model.inference import (
     UNKNOWN_TEXTS,
@@ -18,11 +18,14 @@ from treewass.model.inference import (
     count_documents,
     count_texts,
     describe_document,
+    warn_about_unknown,
+    without_known_word,
 )
 from treewass.model.labelled_texts import check_count, check_query, check_texts
 from treewass.model.queries import find_similar, find_typed, unknown_terms
 from treewass.model.reasons import explain_label
 from treewass.search.held_documents import documents_of
+from treewass.trees.numpy_embedding import has_known_word
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -139,18 +142,19 @@ class FittedTexts(TextClassifier):
             Nearest first, ties in the order of ids.
         """
         held, k = self._fitted(), check_count(k)
-        ids = held.matching(where)
-        if text is None:
-            own = held.id_of(id, key)
+        ids, own = held.matching(where), _number_asked(held, text, id, key)
+        if own is not None:
             others = held.documents.ids if ids is None else ids
             counted, ids = count_documents(held, [own]), others[others != own]
-        elif id is not None or key is not None:
-            raise ValueError("Expected a text, or the id or the key of a document, got more than one of them.")
         else:
             counted = count_texts(held, [text] if isinstance(text, str) else check_texts(text))
-        warn_about_empty_rows(counted.unknown, "there are no neighbours.")
+        one = own if own is not None else text
+        if isinstance(one, str | int):
+            warn_about_unknown(counted, one, "it is near to nothing.")
+        else:
+            warn_about_empty_rows(counted.unknown, "there are no neighbours.")
         found = find_similar(counted, k, where=ids)
-        return found[0] if text is None or isinstance(text, str) else found
+        return found[0] if isinstance(one, str | int) else found
 
     @overload
     def search(self, query: str, k: int = ..., *, where: Where = ...) -> list[Hit]: ...
@@ -223,10 +227,19 @@ class FittedTexts(TextClassifier):
         Returns
         -------
         Explanation
+
+        Raises
+        ------
+        ValueError
+            If the model knows no word of one of them: then it is near to nothing.
         """
         from treewass.explain.transport_plans import explain_pair
 
-        return explain_pair(self.metric_, self.counts(first), self.counts(second), self.words_)
+        held, counts = self._fitted(), [self.counts(first), self.counts(second)]
+        for document, row in zip((first, second), counts, strict=True):
+            if not has_known_word(held.index.metric, row.indices.tolist(), row.data.tolist()):
+                raise ValueError(f"{without_known_word(held, document)}, so it is near to nothing.")
+        return explain_pair(held.index.metric, counts[0], counts[1], held.names)
 
     def explain_prediction(
         self, text: str | None = None, *, id: int | None = None, key: str | None = None
@@ -239,7 +252,8 @@ class FittedTexts(TextClassifier):
             The text. One without a known word gets the class shares and no reasons, with a warning.
         id, key : int, str, optional
             A document of the model instead of a text. It does not vote on itself, and the linear channel is learned
-            again without it, as for the doubtful labels of a report.
+            again without it, as for the doubtful labels of a report. Any other channel, such as that of mean word
+            vectors, is silent, since it has learned from the document.
 
         Returns
         -------
@@ -254,17 +268,15 @@ class FittedTexts(TextClassifier):
         >>> explained.label, explained.document.label
         ('cat', 'dog')
         """
-        held, own = self._fitted(), None
-        if text is None:
-            own = held.id_of(id, key)
-            counted = count_apart(held, own)
-        elif id is not None or key is not None:
-            raise ValueError("Expected a text, or the id or the key of a document, got more than one of them.")
-        else:
-            counted = count_texts(held, [check_query(text)])
-        warn_about_empty_rows(counted.unknown, UNKNOWN_TEXTS)
+        held = self._fitted()
+        own = _number_asked(held, text, id, key)
+        asked = check_query(text) if own is None else own
+        counted = count_texts(held, [asked]) if isinstance(asked, str) else count_apart(held, asked)
+        warn_about_unknown(counted, asked, "it gets the class shares of the training.")
         explained = explain_label(counted)
-        return explained if own is None else replace(explained, document=describe_document(held, own))
+        if own is None:
+            return explained
+        return replace(explained, document=describe_document(held, own), silent=silenced_channels(held, own))
 
     def outline(self, component: int = 0) -> TreeOutline:
         """Collect what each branch of the learned tree holds: words, classes, and ids of documents.
@@ -283,7 +295,9 @@ class FittedTexts(TextClassifier):
         from treewass.explain.branches import tree_outline
 
         ids, labels = self._fitted().grouped
-        return tree_outline(self.metric_, documents_of(self.index_, ids), labels, self.words_, component=component)
+        return tree_outline(
+            self.metric_, documents_of(self.index_, ids), labels, self._fitted().names, component=component
+        )
 
     def counts(self, document: str | int) -> csr_array:
         """Return the word counts of a text, or of a document by its id, shape (1, n_words)."""
@@ -318,3 +332,13 @@ class FittedTexts(TextClassifier):
 
             raise NotFittedError("This DocumentModel is not fitted yet. Call fit with texts, or load one.")
         return self.contents_
+
+
+def _number_asked(held: Contents, text: Any, id: int | None, key: str | None) -> int | None:
+    """Return the id of the document that is asked about, None for a text; of the three, one must be given."""
+    given = sum(value is not None for value in (text, id, key))
+    if given != 1:
+        raise ValueError(
+            f"Expected a text, or the id or the key of a document, got {'more than one' if given else 'none'} of them."
+        )
+    return held.id_of(id, key) if text is None else None

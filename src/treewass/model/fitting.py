@@ -169,14 +169,18 @@ def learned_contents(
     )
 
 
-def with_documents(held: Contents, new: NewTexts) -> tuple[Contents, NDArray[np.int64]]:
-    """Add documents without learning from them; return the model and their ids."""
+def with_documents(held: Contents, new: NewTexts, *, warns: bool = True) -> tuple[Contents, NDArray[np.int64]]:
+    """Add documents without learning from them; return the model and their ids.
+
+    Those without a known word are warned about, unless that was done when they were written.
+    """
     codes = class_numbers(new.labels, held.classes)
     _refuse_known_keys(held, new)
     index = copy(held.index)  # shares the documents; whoever searches the other one meanwhile is not disturbed
     # Words that the metric does not know come in too: they are found, without mass.
     counter, sequences = held.counter.learned(new.texts, anew=False)
-    ids = index.add(counter.count(new.texts, sequences))
+    counts = counter.count(new.texts, sequences)
+    ids = index.add(counts) if warns else index._take(counts)[1]
     added = new.kept(ids, codes, keep_texts=held.documents.texts is not None)
     return held.changed(counter=counter, index=index, documents=held.documents.joined(added)), ids
 

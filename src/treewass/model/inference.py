@@ -5,12 +5,15 @@ Texts are counted once, by `count_texts`. Every question about them is then one 
 
 from __future__ import annotations
 
+import warnings
 from bisect import bisect_left
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treewass.documents.histograms import EmptyDocumentWarning
+from treewass.documents.texts import excerpt
 from treewass.explain.hits import Document, Hit
 from treewass.model.contents import Contents
 from treewass.model.vectorizers import CountedRow, counted_matrix
@@ -37,8 +40,11 @@ __all__ = [
     "describe_document",
     "describe_hit",
     "describe_hits",
+    "warn_about_unknown",
+    "without_known_word",
 ]
 
+_SHOWN = 60  # characters of a text in a message
 UNKNOWN_TEXTS = "they get the class shares of the training."
 
 
@@ -107,6 +113,26 @@ def _counted(held: Contents, rows: list[CountedRow], terms: TermRows | None = No
     counted = CountedTexts(held, rows, np.empty(0, dtype=np.intp), terms)
     known = [n for n in range(len(rows)) if has_known_word(held.index.metric, *counted.known_row(n))]
     return replace(counted, known=np.array(known, dtype=np.intp))
+
+
+def without_known_word(held: Contents, document: str | int) -> str:
+    """Say that the model knows no word of a text, or of a document by its id: the beginning of a sentence."""
+    if isinstance(document, str):
+        if not document.strip():
+            return "The text is empty"
+        return f"The model knows no word of the text {excerpt(document, _SHOWN)!r}"
+    found = describe_document(held, int(document))
+    named = f"the document {f'with the key {found.key!r}' if found.key else f'with id {found.id}'}"
+    if found.text is not None and not found.text.strip():
+        return f"The text of {named} is empty"
+    return f"The model knows no word of {named}"
+
+
+def warn_about_unknown(counted: CountedTexts, document: str | int, consequence: str) -> None:
+    """Warn about a text, or a document of the model, that is the only one counted, if it holds no known word."""
+    if counted.unknown.size:
+        message = f"{without_known_word(counted.held, document)}, so {consequence}"
+        warnings.warn(message, EmptyDocumentWarning, stacklevel=3)
 
 
 def demand_labels(held: Contents) -> None:

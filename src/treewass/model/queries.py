@@ -100,14 +100,14 @@ def _best(
 def _hits(counted: CountedTexts, number: int, terms: list[str], found: list[tuple[int, dict[str, Any]]]) -> list[Hit]:
     """Describe what was found for a text, and what each document shares with it."""
     held = counted.held
-    columns = held.counter.columns
+    columns, shown = held.counter.columns, held.counter.spellings
     rows = rows_of(held.index, [one for one, _ in found])
-    branches = shared_branches(held.index.metric, counted.rows[number], rows, held.counter.words)
+    branches = shared_branches(held.index.metric, counted.rows[number], rows, held.counter.names)
     hits = []
     for (one, rank), (words, _), branch in zip(found, rows, branches, strict=True):
         own = set(words)
-        there = tuple(islice((term for term in terms if columns.get(term) in own), MOST_TYPED))
-        missing = tuple(islice((term for term in terms if columns.get(term) not in own), MOST_TYPED))
+        there = tuple(islice((shown.get(term, term) for term in terms if columns.get(term) in own), MOST_TYPED))
+        missing = tuple(islice((shown.get(term, term) for term in terms if columns.get(term) not in own), MOST_TYPED))
         hits.append(describe_hit(held, one, **rank, words=there, missing=missing, branch=branch))
     return hits
 
@@ -125,13 +125,17 @@ def unknown_terms(held: Contents, text: str) -> dict[str, str | None]:
         if column is None or column >= frequencies.size or not frequencies[column]:
             unknown.append(term)
     looked_up = frozenset(unknown[:MOST_TYPED])  # a text can hold many, and each is compared with all words
-    return {term: _suggestion(term, held.counter.words, frequencies) if term in looked_up else None for term in unknown}
+    known = held.counter
+    found = {term: _suggestion(term, known.words, frequencies) if term in looked_up else None for term in unknown}
+    return {term: known.spellings.get(other, other) if other else None for term, other in found.items()}
 
 
 def word_rarities(held: Contents, terms: Iterable[str]) -> dict[str, float]:
-    """Weigh known words by how rare they are among the documents, as a share of the rarest."""
-    whole = held.index.statistics()
-    found = {term: rarity(int(whole.frequencies[held.counter.columns[term]]), whole.n_documents) for term in terms}
+    """Weigh known words, as they are shown, by how rare they are among the documents, as a share of the rarest."""
+    whole, columns = held.index.statistics(), held.counter.columns
+    counted = {form: word for word, form in held.counter.spellings.items()}
+    places = {term: columns[counted.get(term, term)] for term in terms}
+    found = {term: rarity(int(whole.frequencies[place]), whole.n_documents) for term, place in places.items()}
     rarest = max(found.values(), default=1)
     return {term: value / rarest for term, value in found.items()}
 
@@ -150,14 +154,14 @@ def example_queries(held: Contents) -> list[str | None]:
     """
     if not held.classes:
         return _branch_queries(held)
-    labelled = held.documents.labelled
+    labelled, names = held.documents.labelled, held.names
     sample = labelled[np.linspace(0, labelled.size - 1, min(labelled.size, _SAMPLE)).astype(np.intp)]
     codes, n_words = held.documents.codes_of(sample), held.index.metric.n_words
     rows, holders = rows_of(held.index, sample), np.zeros(n_words, dtype=np.intp)
     known = [np.array(words[: bisect_left(words, n_words)], dtype=np.intp) for words, _ in rows]
     for words in known:
         holders[words] += 1
-    shared = np.array([word for word in np.flatnonzero(holders > 1).tolist() if held.words[word].isalpha()], np.intp)
+    shared = np.array([word for word in np.flatnonzero(holders > 1).tolist() if names[word].isalpha()], np.intp)
     shares, masses = np.zeros((len(held.classes), shared.size)), held.index.metric.masses.mean(axis=0)
     for code, words, (_, counts) in zip(codes.tolist(), known, rows, strict=True):
         mass = masses[words] * counts[: words.size]
@@ -167,7 +171,7 @@ def example_queries(held: Contents) -> list[str | None]:
     lead = shares - (shares.sum(axis=0) - shares) / max(len(held.classes) - 1, 1)
     best = np.argsort(-lead, axis=1, kind="stable")[:, :2]
     return [
-        " ".join(held.words[shared[place]] for place in row.tolist() if lead[code, place] > 0) or None
+        " ".join(names[shared[place]] for place in row.tolist() if lead[code, place] > 0) or None
         for code, row in enumerate(best)
     ]
 
@@ -177,11 +181,12 @@ def _branch_queries(held: Contents) -> list[str | None]:
     tree, masses = held.index.metric.trees[0], held.index.metric.masses.mean(axis=0)
     frequencies = held.index.statistics().frequencies[: masses.size]
     weights = masses * np.where(frequencies > 1, frequencies, 0)
-    weights = np.where([word.isalpha() for word in held.words], weights, 0.0)
+    names = held.names
+    weights = np.where([name.isalpha() for name in names], weights, 0.0)
     below = [tree.subtree_words(child) for child in tree.children(0).tolist()]
     branches = sorted((words for words in below if words.size), key=lambda words: -weights[words].sum())
     best = [words[np.argsort(-weights[words], kind="stable")[:2]] for words in branches[:_EXAMPLES]]
-    return [" ".join(held.words[word] for word in words.tolist() if weights[word] > 0) or None for words in best]
+    return [" ".join(names[word] for word in words.tolist() if weights[word] > 0) or None for words in best]
 
 
 def _suggestion(term: str, words: Sequence[str], frequencies: NDArray[np.int64]) -> str | None:

@@ -83,8 +83,7 @@ def _pooled_reasons(
             _, terms, addends = channel.contributions(terms_of_text)
             for term, addend in zip(terms.tolist(), (addends[:, best] - addends[:, second]).tolist(), strict=True):
                 supports[term] = supports.get(term, 0.0) + weight * addend
-    known = counted.held.counter.words[: counted.held.index.metric.n_words]
-    names = term_names(np.array(list(supports), dtype=np.int64), known)
+    names = term_names(np.array(list(supports), dtype=np.int64), counted.held.names)
     words = sorted(map(WordSupport, names, supports.values()), key=lambda word: (-word.support, word.word))
     neighbors = float(parts.neighbors[0, best] - parts.neighbors[0, second])
     return {
@@ -104,8 +103,9 @@ def _typical_words(counted: CountedTexts, number: int, classes: tuple[int, int])
     words = np.array(counted.known_row(number)[0], dtype=np.intp)
     masses = mass_units(held.index.metric, counted.matrix([number])).toarray()[0, words]
     shares = np.stack([_document_shares(held, words, code) for code in classes], axis=1)
+    names = held.names
     entries = [
-        TypicalWord(held.counter.words[word], float(np.ldexp(mass, -MASS_BITS)), (own, other))
+        TypicalWord(names[word], float(np.ldexp(mass, -MASS_BITS)), (own, other))
         for word, mass, (own, other) in zip(words.tolist(), masses.tolist(), shares.tolist(), strict=True)
         if mass and own != other
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,6 +39,7 @@ class SklearnCounter:
         self.kind = kind
         self.parameters = parameters
         self.words = tuple(words)
+        self.spellings: Mapping[str, str] = {}
         self.idf = None if idf is None else [float(value) for value in idf]
         self.counts_words = kind == "CountVectorizer"
 
@@ -46,6 +47,11 @@ class SklearnCounter:
     def columns(self) -> dict[str, int]:
         """The column of each term."""
         return {word: column for column, word in enumerate(self.words)}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The terms as they are shown to people: as they are."""
+        return self.words
 
     def tokens(self, text: str) -> list[str]:
         """Return the terms of a text, known or not."""

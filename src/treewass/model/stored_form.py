@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treewass.classify.metric_parameter import METRICS
+from treewass.compute.arguments import counted_noun
 from treewass.documents.texts import Texts
 from treewass.model.contents import Contents, Documents, MetricSettings
 from treewass.model.evaluation import Evaluation
@@ -59,6 +60,7 @@ def settings_of(held: Contents) -> dict[str, Any]:
         "about": held.about,
         "classes": list(held.classes),
         "vectorizer": held.counter.settings(),
+        "spellings": _spellings_of(held),
         "word_vectors": held.word_vectors,
         "metric": {
             "name": held.metric_settings.name,
@@ -98,6 +100,13 @@ def vocabulary_of(held: Contents) -> list[str]:
     are_held = np.flatnonzero(frequencies[n_learned:]) + n_learned
     kept = {column: words[column] for column in are_held.tolist()}
     return [*words[:n_learned], *(kept.get(column, f"\0{column}") for column in range(n_learned, len(words)))]
+
+
+def _spellings_of(held: Contents) -> dict[str, str]:
+    """Return how words are written, those that `vocabulary_of` lists."""
+    spellings = held.counter.spellings
+    known = frozenset(vocabulary_of(held)) if spellings else frozenset()
+    return {word: form for word, form in spellings.items() if word in known}
 
 
 def document_files(documents: Documents) -> dict[str, dict[str, NDArray[Any]]]:
@@ -146,6 +155,9 @@ def contents_from(
     classes = _classes(settings.get("classes"))
     history, evaluation = settings.get("history"), settings.get("evaluation")
     source = settings.get("word_vectors")
+    spellings = settings.get("spellings", {})  # not there in older models
+    forms = spellings.values() if isinstance(spellings, dict) else [None]
+    _demand(all(isinstance(form, str) for form in forms), f"the written forms of words, got {spellings!r:.60}")
     _demand(source is None or isinstance(source, str), f"the name of word vectors, got {source!r:.60}")
     _demand(isinstance(history, list) and all(isinstance(record, dict) for record in history), "a list of records")
     if evaluation is not None:
@@ -156,7 +168,7 @@ def contents_from(
     names = [entry.get("name") for entry in described]
     _demand(sorted(map(str, names)) == sorted(channels), f"the channels {sorted(channels)}, got {names}")
     return Contents(
-        restore_counter(_object(settings, "vectorizer"), _words(words, index.metric.n_words)),
+        restore_counter(_object(settings, "vectorizer"), _words(words, index.metric.n_words), spellings),
         index,
         classes,
         _documents(index, files, len(classes)),
@@ -333,7 +345,7 @@ def _opening_section(held: Contents) -> str:
     return (
         f"# {_plain(about.get('name', held.kind))}\n\n"
         f"A tree over {len(held.words)} words, learned from documents {'with' if held.classes else 'without'} labels, "
-        f"and {len(held.index)} documents to find{_classes_named(held)}. "
+        f"and {counted_noun(len(held.index), 'document')} to find{_classes_named(held)}. "
         f"Learned {about.get('learned', 'at an unknown time')} with treewass {about.get('treewass', '(which?)')}."
     )
 
@@ -350,8 +362,10 @@ def _error_section(held: Contents) -> str:
     figures = Evaluation.from_dict(held.evaluation)
     rows = [("**this model**", figures.error), *figures.rivals.items()]
     table = _table(("method", "error"), ((name, f"{100 * error:.1f} %") for name, error in rows))
+    tested = counted_noun(figures.n_test, "document")
     return (
-        f"## Error\n\nOn {figures.n_test} documents held out, learned from {figures.n_train} others:\n\n{table}\n\n"
+        f"## Error\n\nOn {tested} held out, learned from {figures.n_train} others:\n\n"
+        f"{table}\n\n"
         f"{held.about.get('protocol', '')}"
     ).rstrip()
 
@@ -361,7 +375,7 @@ def _data_section(held: Contents) -> str:
     shown = [(_plain(label), count) for label, count in zip(held.classes, counts, strict=True)]
     table = _table(("class", "documents"), shown[:_MOST_CLASSES])
     more = f"\n\nand {len(shown) - _MOST_CLASSES} more classes." if len(shown) > _MOST_CLASSES else ""
-    more += f"\n\nand {without} documents without a label." if without else ""
+    more += f"\n\nand {counted_noun(without, 'document')} without a label." if without else ""
     kept = "The texts are stored in this folder." if held.documents.texts is not None else "The texts are not stored."
     source = f"Data: {_plain(held.about['data'])}. " if "data" in held.about else ""
     if not held.classes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
@@ -46,6 +46,11 @@ class TextCounter(Protocol):
     """What a model needs of a vectoriser."""
 
     words: tuple[str, ...]
+    spellings: Mapping[str, str]  # how words are written, where that is not how they are counted
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The words as they are shown to people, in the order of columns."""
 
     @property
     def counts_words(self) -> bool:
@@ -77,7 +82,7 @@ class TextCounter(Protocol):
         """Return the words of a text, known or not, in their order."""
 
     def spans(self, text: str) -> list[tuple[int, int, str]]:
-        """Find the places of known words in a text."""
+        """Find the places of known words in a text, with the words as they are shown."""
 
     def settings(self) -> dict[str, Any]:
         """Describe the counter, its words aside, in what JSON can hold."""
@@ -108,11 +113,16 @@ class WordCounter:
     -----
     Without `fold`, `pairs` and `stem` it counts as scikit-learn's ``CountVectorizer`` of the same settings.
 
+    Words that are folded are shown as the texts write them most often: `names` has these forms, and `spellings` those
+    that differ from `words`. Stems are shown as they are counted.
+
     Examples
     --------
     >>> counter = WordCounter().fitted(["A cat, a dog.", "Naïve cats"])
     >>> counter.words
     ('a', 'cat', 'cats', 'dog', 'naive')
+    >>> counter.names
+    ('a', 'cat', 'cats', 'dog', 'naïve')
     >>> counter.count(["a cat and a CAT"]).toarray()
     array([[2, 2, 0, 0, 0]])
     >>> WordCounter().tokens("東京都 in 2020")
@@ -134,6 +144,7 @@ class WordCounter:
         self.token_pattern = token_pattern
         self.lowercase = lowercase
         self.words = tuple(words)
+        self.spellings: Mapping[str, str] = {}
         self.fold = fold
         self.pairs = pairs
         self.stem = stem
@@ -152,6 +163,11 @@ class WordCounter:
     def columns(self) -> dict[str, int]:
         """The column of each word."""
         return {word: column for column, word in enumerate(self.words)}
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The words as they are shown to people, in the order of columns."""
+        return tuple(map(self.spellings.get, self.words, self.words)) if self.spellings else self.words
 
     def fitted(self, texts: Sequence[str]) -> WordCounter:
         """Return a counter of the words of these texts, sorted."""
@@ -173,21 +189,28 @@ class WordCounter:
         known = () if anew else self.words
         numbers: defaultdict[str, int] = defaultdict(None, {} if anew else self.columns)
         numbers.default_factory = numbers.__len__  # a new word gets the next number
-        found = WordSequences.of(map(numbers.__getitem__, self.tokens(text)) for text in texts)
+        forms: Counter[str] | None = Counter() if self.stem is None else None
+        found = WordSequences.of(map(numbers.__getitem__, self.tokens(text, forms)) for text in texts)
         if anew and not numbers:
-            raise ValueError("Expected texts with words, but none holds a word. Check the text column, or the pattern.")
+            raise ValueError("Expected texts with words, but none holds a word. Check the text column.")
         new = sorted(islice(numbers, len(known), None))
         if not new:
             return self, found
         columns = np.arange(len(numbers), dtype=np.int32)
         columns[[numbers[word] for word in new]] = np.arange(len(known), len(numbers))
-        return self.with_words([*known, *new]), WordSequences(columns[found.words], found.bounds)
+        counter, found = self.with_words([*known, *new]), WordSequences(columns[found.words], found.bounds)
+        counter.spellings = {} if anew else self.spellings
+        if forms:
+            totals = np.bincount(found.words, minlength=len(numbers))[len(known) :].tolist()
+            counter.spellings = {**counter.spellings, **_spellings(forms, dict(zip(new, totals, strict=True)))}
+        return counter, found
 
     def with_words(self, words: Sequence[str]) -> WordCounter:
         """Return a counter of the same settings that knows other words, in the order of columns."""
         counter = copy(self)
         counter.words = tuple(words)
-        vars(counter).pop("columns", None)
+        for made in ("columns", "names"):
+            vars(counter).pop(made, None)
         return counter
 
     def count(self, texts: Sequence[str], sequences: WordSequences | None = None) -> csr_array:
@@ -209,25 +232,32 @@ class WordCounter:
         return WordSequences.of_texts(texts, self.tokens, self.columns)
 
     def spans(self, text: str) -> list[tuple[int, int, str]]:
-        """Find the places of known words in a text; none if lower case changes its length."""
+        """Find the places of known words in a text, and these as shown; none if lower case changes its length."""
         searched = self._prepared(text)
         if len(searched) != len(text):
             return []
-        return [(start, stop, word) for start, stop, word in self._places(searched) if word in self.columns]
+        known, shown = self.columns, self.spellings
+        return [(begin, end, shown.get(word, word)) for begin, end, word in self._places(searched) if word in known]
 
     def settings(self) -> dict[str, Any]:
         """Describe the counter, its words aside."""
         own = {"token_pattern": self.token_pattern, "lowercase": self.lowercase}
         return {"kind": "words", **own, "fold": self.fold, "pairs": self.pairs, "stem": self.stem}
 
-    def tokens(self, text: str) -> list[str]:
-        """Return the words of a text, known or not, in their order."""
+    def tokens(self, text: str, forms: Counter[str] | None = None) -> list[str]:
+        """Return the words of a text, known or not, in their order; count in `forms` those that folding changes."""
         text = self._prepared(text)
         if self.pairs and not text.isascii() and UNSPACED.search(text):
-            return [word for _, _, word in self._places(text)]
+            places = list(self._places(text))
+            found = [word for _, _, word in places]
+            if forms is not None:
+                forms.update(text[start:stop] for start, stop, word in places if text[start:stop] != word)
+            return found
         found = self._pattern.findall(text)
         if self.fold and not text.isascii():
-            found = [token if token.isascii() else folded(token) for token in found]
+            written, found = found, [token if token.isascii() else folded(token) for token in found]
+            if forms is not None:
+                forms.update(form for form, word in zip(written, found, strict=True) if form != word)
         return found if self.stem is None else stems(found, self.stem)
 
     def _prepared(self, text: str) -> str:
@@ -253,6 +283,21 @@ class WordCounter:
             if self.stem is not None:
                 word = stems([word], self.stem)[0]
             yield start, stop, word
+
+
+def _spellings(forms: Counter[str], totals: Mapping[str, int]) -> dict[str, str]:
+    """Return the form in which each word is written most often, the first of equals, where it is not the word itself.
+
+    Counted are the forms that are not the word itself, and each word in all of its forms.
+    """
+    written: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for form, count in forms.items():
+        if (word := folded(form)) in totals:
+            written[word][form] = count
+    for word, counts in written.items():
+        counts[word] = totals[word] - counts.total()
+    best = {word: min(counts, key=lambda form: (-counts[form], form)) for word, counts in written.items()}
+    return {word: form for word, form in best.items() if form != word}
 
 
 def counted_matrix(rows: Sequence[CountedRow], n_words: int, kind: type[np.generic]) -> csr_array:
@@ -286,7 +331,9 @@ def make_counter(vectorizer: Any) -> TextCounter:
     return SklearnCounter(kind, parameters)
 
 
-def restore_counter(settings: dict[str, Any], words: Sequence[str]) -> TextCounter:
+def restore_counter(
+    settings: dict[str, Any], words: Sequence[str], spellings: Mapping[str, str] | None = None
+) -> TextCounter:
     """Make the counter that `settings` describes, with its words; settings that describe none are a ValueError."""
     if settings.get("kind") != "words":
         return restore_sklearn(settings, words)
@@ -296,4 +343,6 @@ def restore_counter(settings: dict[str, Any], words: Sequence[str]) -> TextCount
     fold, pairs, stem = settings.get("fold", False), settings.get("pairs", False), settings.get("stem")
     if not isinstance(fold, bool) or not isinstance(pairs, bool) or not isinstance(stem, str | None):
         raise ValueError(f"Expected fold and pairs as bool, and stem as a language, got {fold!r}, {pairs!r}, {stem!r}.")
-    return WordCounter(pattern, lowercase, words, fold=fold, pairs=pairs, stem=stem)
+    counter = WordCounter(pattern, lowercase, words, fold=fold, pairs=pairs, stem=stem)
+    counter.spellings = spellings or {}
+    return counter

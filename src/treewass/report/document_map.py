@@ -34,11 +34,24 @@ class DocumentMap:
         Where each of them is, from 0 to 1.
     n_documents : int
         How many documents there are to choose from.
+    n_unknown : int
+        How many of those chosen hold no known word, so that they have no place.
     """
 
     ids: tuple[int, ...]
     places: tuple[tuple[float, float], ...]
     n_documents: int
+    n_unknown: int
+
+    @property
+    def n_chosen(self) -> int:
+        """How many documents were chosen, with those that have no place."""
+        return len(self.ids) + self.n_unknown
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether only some documents were chosen, evenly spread."""
+        return self.n_chosen < self.n_documents
 
 
 def map_documents(held: Contents, *, max_documents: int = _MOST_MAPPED) -> DocumentMap:
@@ -75,7 +88,8 @@ def map_documents(held: Contents, *, max_documents: int = _MOST_MAPPED) -> Docum
         distances = np.empty_like(far)
         np.put_along_axis(distances, np.searchsorted(known, near), far, axis=1)
         places = np.round(_places(distances), 4)
-    return DocumentMap(tuple(known.tolist()), tuple((x, y) for x, y in places.tolist()), int(ids.size))
+    spots = tuple((x, y) for x, y in places.tolist())
+    return DocumentMap(tuple(known.tolist()), spots, int(ids.size), int(chosen.size - known.size))
 
 
 def _places(distances: NDArray[np.float64]) -> NDArray[np.float64]:

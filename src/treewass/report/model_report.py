@@ -189,7 +189,7 @@ def telling_words(model: DocumentModel) -> dict[Any, list[tuple[str, float]]]:
     overall = means.mean(axis=0)
     ratios = np.log2(np.divide(means, overall, out=np.ones_like(means), where=means > 0))
     scores = means * ratios
-    words = held.counter.words
+    words = held.names
     return {
         held.classes[code]: [
             (words[word], float(scores[row, word]))

@@ -81,6 +81,10 @@ class Oddities:
     ----------
     n_looked_at : int
         Documents whose neighbours were looked at.
+    n_unknown : int
+        Documents that were chosen, too, but hold no known word, so that they have no neighbours.
+    n_documents : int
+        How many documents there are to choose from: those with a label, or all of a model without labels.
     predicted : tuple of int
         The class number that the others vote for, of each document looked at.
     true : tuple of int
@@ -100,6 +104,8 @@ class Oddities:
     """
 
     n_looked_at: int
+    n_unknown: int
+    n_documents: int
     predicted: tuple[int, ...]
     true: tuple[int, ...]
     ids: tuple[int, ...]
@@ -108,6 +114,16 @@ class Oddities:
     duplicates: tuple[Duplicate, ...]
     n_duplicates: int | None
     suspects: tuple[Suspect, ...]
+
+    @property
+    def n_chosen(self) -> int:
+        """How many documents were chosen; near-duplicates are pairs of them."""
+        return self.n_looked_at + self.n_unknown
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether only some documents were chosen, evenly spread."""
+        return self.n_chosen < self.n_documents
 
     def write_suspects(self, path: str | os.PathLike[str], *, defuse: bool = False) -> None:
         """Write the doubtful labels to a CSV file, the most doubtful first; all of it or nothing.
@@ -168,12 +184,14 @@ def find_oddities(model: DocumentModel, *, max_documents: int = MOST_ASKED) -> O
 
 def oddities_of(held: Contents, max_documents: int) -> Oddities:
     """Find the oddities of a model at one moment, as `find_oddities` does."""
-    chosen = spread_documents(held, max_documents)
+    chosen, n_documents = spread_documents(held, max_documents), held.grouped[0].size
     if not held.classes:
-        return Oddities(chosen.size, (), (), (), (), (), *_duplicates(held, chosen), ())
+        return Oddities(chosen.size, 0, n_documents, (), (), (), (), (), *_duplicates(held, chosen), ())
     votes = _votes(held, chosen)
     return Oddities(
         votes.ids.size,
+        chosen.size - votes.ids.size,
+        n_documents,
         tuple(votes.predicted.tolist()),
         tuple(votes.true.tolist()),
         tuple(votes.ids.tolist()),

@@ -38,6 +38,7 @@ def documents_of(index: AnyIndex, ids: ArrayLike | None = None, *, beyond: bool 
     Returns
     -------
     csr_array of shape (n_documents, n_words), float64
+        Its arrays may be shared with the index, and cannot be written then: copy before you change them in place.
 
     Examples
     --------

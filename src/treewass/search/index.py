@@ -153,14 +153,19 @@ class TreeIndex:
         New documents make a small segment of their own; it takes in earlier ones that are not much larger, so that
         there are few segments, and a document is moved a few times only.
         """
+        counts, added = self._take(X, ids)
+        known = counts if counts.shape[1] == self._n_words else counts[:, : self._n_words]
+        warn_about_empty_rows(unknown_rows(self.metric, known), "they are held, but are never returned as neighbours.")
+        return added
+
+    def _take(self, X: Any, ids: ArrayLike | None = None) -> tuple[csr_array, NDArray[np.int64]]:
+        """Add documents without a warning; return their counts and ids."""
         counts = self._counts(X)
         with self._changing:
             before = self._snapshot
             added = new_ids(ids, counts.shape[0], held=lambda: before.ids, next_id=before.next_id)
             self._snapshot = before.with_documents(self.metric, counts, added)
-        known = counts if counts.shape[1] == self._n_words else counts[:, : self._n_words]
-        warn_about_empty_rows(unknown_rows(self.metric, known), "they are held, but are never returned as neighbours.")
-        return added
+        return counts, added
 
     def remove(self, ids: ArrayLike) -> None:
         """Remove documents by their ids.

@@ -250,6 +250,13 @@ class ShardedIndex:
 
     def add(self, X: Any, ids: ArrayLike | None = None) -> NDArray[np.int64]:
         """Add documents, to the smallest shards; as `TreeIndex.add`."""
+        counts, added = self._take(X, ids)
+        known = counts[:, : self.metric.n_words]
+        warn_about_empty_rows(unknown_rows(self.metric, known), "they are held, but are never returned as neighbours.")
+        return added
+
+    def _take(self, X: Any, ids: ArrayLike | None = None) -> tuple[csr_array, NDArray[np.int64]]:
+        """Add documents without a warning; return their counts and ids."""
         counts = check_counts(X, caller="TreeMetric")
         if counts.shape[1] < self.metric.n_words:
             counts = check_counts(X, n_words=self.metric.n_words)
@@ -264,9 +271,7 @@ class ShardedIndex:
                     if start < stop
                 }
             )
-        known = counts[:, : self.metric.n_words]
-        warn_about_empty_rows(unknown_rows(self.metric, known), "they are held, but are never returned as neighbours.")
-        return added
+        return counts, added
 
     def remove(self, ids: ArrayLike) -> None:
         """Remove documents by their ids; all of them must be in the index, otherwise nothing is removed."""

@@ -268,6 +268,8 @@ class Review(_Answer):
 
     documents: int
     looked_at: Annotated[int, Field(description="Documents that were looked at: evenly spread, where there are many.")]
+    is_sample: Annotated[bool, Field(description="Whether these are only some of the documents with a label.")]
+    n_unknown: Annotated[int, Field(description="Documents left out because they hold no known word.")]
     n_doubtful: int
     doubtful: Annotated[list[Doubt], Field(description="The most doubtful first; at most 200.")]
     pairs: Annotated[list[Pair], Field(description="Near-duplicates of different labels; at most 200.")]

@@ -68,7 +68,7 @@ def write_keys(rows: Sequence[Row]) -> list[tuple[str, str, list[int]]]:
 
 
 def with_rows(held: Contents, rows: Sequence[Row]) -> Contents:
-    """Apply writes in their order, runs of one kind at once."""
+    """Apply writes in their order, runs of one kind at once; nobody is warned again about what was acknowledged."""
     for operation, run in groupby((row.record for row in rows), key=lambda record: record["operation"]):
         records = list(run)
         expected = _joined(records, "ids")
@@ -78,7 +78,7 @@ def with_rows(held: Contents, rows: Sequence[Row]) -> Contents:
         if operation == "relabel":
             held = relabeled(held, expected, [record["label"] for record in records])
             continue
-        held, ids = with_added(held, records)
+        held, ids = with_added(held, records, warns=False)
         if ids != expected:
             raise DamagedWritesError(f"Expected ids from {expected[0]} on for documents that were added, got {ids[0]}.")
     return held
@@ -92,8 +92,8 @@ def relabeled(held: Contents, ids: Sequence[int], labels: Sequence[str | int]) -
     return held.changed(documents=replace(held.documents, codes=codes))
 
 
-def with_added(held: Contents, records: Sequence[Record]) -> tuple[Contents, list[int]]:
-    """Add the documents of some records; return the model and their ids."""
+def with_added(held: Contents, records: Sequence[Record], *, warns: bool = True) -> tuple[Contents, list[int]]:
+    """Add the documents of some records, as `with_documents` does; return the model and their ids."""
     texts: list[str] = _joined(records, "texts")
     titles: list[str] = _joined(records, "titles")
     keys: list[str | None] = _joined(records, "document_keys")
@@ -102,7 +102,7 @@ def with_added(held: Contents, records: Sequence[Record]) -> tuple[Contents, lis
     new = check_documents(
         texts, _joined(records, "labels"), titles if any(titles) else None, keys if any(keys) else None, columns
     )
-    held, ids = with_documents(held, new)
+    held, ids = with_documents(held, new, warns=warns)
     return held, ids.tolist()
 
 

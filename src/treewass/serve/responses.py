@@ -147,7 +147,7 @@ def _near_pieces(counted: CountedTexts, number: int, hit: Hit, view: answers.Hit
     _demand_short(query.nnz)
     if document.nnz > MOST_EXPLAINED:
         return []
-    weights = near_words(held.index.metric, query, document, held.words)
+    weights = near_words(held.index.metric, query, document, held.names)
     return _pieces(held, view.text, weights, _FAINTEST_NEAR)
 
 
@@ -219,7 +219,7 @@ def compare(held: Contents, first: str | int, second: str | int) -> answers.Comp
             )
         _demand_short(row.nnz)
         counts.append(row)
-    explanation = explain_pair(held.index.metric, counts[0], counts[1], held.words)
+    explanation = explain_pair(held.index.metric, counts[0], counts[1], held.names)
     texts = [d if isinstance(d, str) else describe_document(held, d).text for d in (first, second)]
     shown = [_pieces(held, text, own) for text, own in zip(texts, pair_weights(explanation), strict=True)]
     return answers.Comparison.model_validate(
@@ -308,7 +308,7 @@ class TreeView:
         return [answers.Share(label=label, share=share) for label, share in self._found.shares(node)]
 
     def _words(self, below: NDArray[np.intp]) -> list[answers.Word]:
-        words = self.held.counter.words
+        words = self.held.names
         return [answers.Word(word=words[word], weight=mass) for word, mass in self._found.heaviest(below)]
 
     def _documents(self, below: NDArray[np.intp]) -> list[answers.BranchDocument]:

@@ -27,6 +27,8 @@ def review_of(held: Contents) -> answers.Review:
     return answers.Review(
         documents=len(held.index),
         looked_at=found.n_looked_at,
+        is_sample=found.is_sample,
+        n_unknown=found.n_unknown,
         n_doubtful=len(found.suspects),
         doubtful=[answers.Doubt.model_validate(suspect) for suspect in found.suspects[:_MOST_SHOWN]],
         pairs=[answers.Pair.model_validate(pair) for pair in pairs[:_MOST_SHOWN]],

@@ -21,6 +21,7 @@ from tempfile import TemporaryDirectory
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from treewass.compute.arguments import counted_noun
 from treewass.compute.extras import require
 from treewass.documents.histograms import EmptyDocumentWarning
 from treewass.serve.live_model import LiveModel
@@ -166,7 +167,8 @@ def _keeping(live: LiveModel, *, folds: bool) -> Iterator[None]:
 def _fold(live: LiveModel) -> None:
     """Fold, or say why the writes stay where they are."""
     try:
-        _LOGGER.info("%d writes folded into the model", live.fold())
+        if number := live.fold():
+            _LOGGER.info("%s folded into the model", counted_noun(number, "write"))
     except (ValueError, OSError) as error:
         _LOGGER.error("%d writes stay where they are, as they could not be folded: %s", live.n_pending, error)
 

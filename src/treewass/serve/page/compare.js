@@ -99,7 +99,7 @@ function branches(found) {
       `: ${branch.words.join(", ")} — ${percent(branch.masses[0])} of the mass against ${percent(branch.masses[1])}; ${ofDistance([branch], found)}`,
     ),
   );
-  return make("section", {}, make("h2", {}, "The same by branches that one uses more"), note(`Those listed: ${ofDistance(found.branches, found)}.`), make("ul", {}, ...rows));
+  return make("section", {}, make("h2", {}, "The same distance by branch"), note(`Those listed, which one text uses more than the other: ${ofDistance(found.branches, found)}.`), make("ul", {}, ...rows));
 }
 
 function ofDistance(parts, found) {

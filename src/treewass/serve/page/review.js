@@ -35,10 +35,11 @@ export async function openReview() {
   const found = await askLatest("review");
   items = [...found.pairs.map(pairItem), ...found.doubtful.map(doubtItem)];
   const number = (count) => count.toLocaleString("en");
-  const sample = found.looked_at < found.documents ? ` ${number(found.looked_at)} of ${number(found.documents)} documents were looked at.` : "";
+  const sample = found.is_sample ? ` A sample was looked at: ${number(found.looked_at)} of ${number(found.documents)} documents.` : "";
+  const leftOut = found.n_unknown ? ` Left out: ${counted(found.n_unknown, "document")} without a known word.` : "";
   const kept = model.writable ? "Changes are stored with the service's token." : "This service can be read only: decisions are exported, not stored.";
   const shownDoubts = found.doubtful.length < found.n_doubtful ? `${found.doubtful.length} of ` : "";
-  find("review-about").textContent = `${counted(found.pairs.length, "pair")} of near-duplicates with different labels, ${shownDoubts}${counted(found.n_doubtful, "doubtful label")}.${sample} ${kept} With the card focused, keys 1 to 3 decide, arrows go on and back.`;
+  find("review-about").textContent = `${counted(found.pairs.length, "pair")} of near-duplicates with different labels, ${shownDoubts}${counted(found.n_doubtful, "doubtful label")}.${sample}${leftOut} ${kept} With the card focused, keys 1 to 3 decide, arrows go on and back.`;
   go(Math.max(items.findIndex((item) => !decisions.has(item.name)), 0));
   if (model.writable && !hasToken() && items.length) offerToken("The service stores new labels only with its token for writing. You can look around without it.");
 }
