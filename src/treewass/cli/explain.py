@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -31,8 +30,6 @@ def explain_command(
     as_json: AsJson = False,
 ) -> None:
     """Explain the distance of two documents word by word, or the label of one."""
-    from treewass.documents.histograms import EmptyDocumentWarning
-
     if picture is not None and second is None:
         raise typer.BadParameter("there is a plan to draw between two documents only: give B.", param_hint="--picture")
     loaded = load_model(model)
@@ -40,11 +37,7 @@ def explain_command(
     one = _document(loaded, first)
     if second is None:
         text = _shown(loaded, one)
-        if not loaded.counts(one).nnz:
-            typer.echo("The model knows no word of this text, so the label is that of most documents.", err=True)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", EmptyDocumentWarning)  # it was said
-            prediction = loaded.explain_prediction(text) if isinstance(one, str) else loaded.explain_prediction(id=one)
+        prediction = loaded.explain_prediction(text) if isinstance(one, str) else loaded.explain_prediction(id=one)
         if as_json:
             print_json(prediction.to_dict())
             return
@@ -53,9 +46,6 @@ def explain_command(
         terminal().print(prediction_view(prediction, text, loaded.contents_.counter.spans(text)))
         return
     other = _document(loaded, second)
-    for name, document in (("A", one), ("B", other)):
-        if not loaded.counts(document).nnz:
-            raise ValueError(f"The model knows no word of {name}, so it has no distance to any text.")
     explanation = loaded.explain(one, other)
     if picture is not None:
         from treewass.plot import plan, save_picture

@@ -88,9 +88,6 @@ def similar_command(
     say_waiting_writes(model)
     conditions, named = _conditions(loaded.contents_, label, where), named_document(text)
     document = read_text(text) if named is None else loaded.document(**named).id
-    if not loaded.counts(document).nnz:
-        typer.echo("The model knows no word of this text, so it is near to nothing.", err=True)
-        return
     own = document if isinstance(document, str) else None
     _show(loaded.contents_, loaded.similar(own, k, where=conditions, **(named or {})), as_json)
 
