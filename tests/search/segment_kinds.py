@@ -2,12 +2,11 @@
 
 from treewass.search import segments
 
-# The limits to set for each kind; documents of the last one are compared again from their words.
+# The limits to set for each kind.
 KINDS = {
     "wide": {"WIDE_LIMIT": 10**6},
     "narrow, in pieces": {"WIDE_LIMIT": 0, "PIECE": 64},
     "narrow, many tiles": {"WIDE_LIMIT": 0, "PIECE": 64, "TILE": 64},
-    "narrow, from words": {"WIDE_LIMIT": 0, "PIECE": 64, "TILE": 64, "EMBEDDED_LIMIT": 0},
 }
 
 
@@ -23,6 +22,4 @@ def assert_kind(index, kind):
     n_tiles, n_pieces, _, _ = segment.dense.shape
     assert segment.is_narrow == (kind != "wide")
     assert (n_pieces > 1) == (kind == "narrow, in pieces")
-    assert (n_tiles > 1) == (kind in ("narrow, many tiles", "narrow, from words"))
-    is_embedded = segment.embedded.get(index.metric, segment) is not None
-    assert is_embedded == (kind in ("narrow, in pieces", "narrow, many tiles"))
+    assert (n_tiles > 1) == (kind == "narrow, many tiles")

@@ -25,7 +25,7 @@ OLD_ARRAYS = {name: kinds for name, kinds in ARRAYS.items() if name not in ("til
 WAYS = [{"mmap": True}, {"mmap": True, "verify": True}, {"mmap": False}]
 
 
-@pytest.fixture(params=["wide", "narrow, in pieces", "narrow, from words"])
+@pytest.fixture(params=["wide", "narrow, in pieces", "narrow, many tiles"])
 def index(request, monkeypatch):
     """An index of two segments, one document of each removed, one without a known word."""
     use_kind(monkeypatch, request.param)

@@ -124,12 +124,6 @@ class TilesMachine(IndexMachine):
     kind = "narrow, many tiles"
 
 
-class WordsMachine(IndexMachine):
-    """The same with documents that are compared again from their words."""
-
-    kind = "narrow, from words"
-
-
 class ShardsMachine(IndexMachine):
     """The same with documents in three shards."""
 
@@ -140,7 +134,6 @@ class ShardsMachine(IndexMachine):
 TestIndex = IndexMachine.TestCase
 TestPieces = PiecesMachine.TestCase
 TestTiles = TilesMachine.TestCase
-TestWords = WordsMachine.TestCase
 TestShards = ShardsMachine.TestCase
-for machine in (TestIndex, TestPieces, TestTiles, TestWords, TestShards):
+for machine in (TestIndex, TestPieces, TestTiles, TestShards):
     machine.settings = settings(max_examples=30, stateful_step_count=20, deadline=None)

@@ -62,12 +62,6 @@ def test_a_plan_joins_the_descriptions_of_all_segments(metric, kind, monkeypatch
             a.size for a in (segment.ids, segment.postings, segment.directory, segment.weights, segment.tiles)
         ]
         assert WEIGHT_KINDS[found["weight_kind"]] == segment.weights.dtype.name
-        embedded = segment.embedded.get(metric, segment)
-        assert (embedded is None) == (kind in ("wide", "narrow, from words"))
-        assert found["n_embedded"] == (0 if embedded is None else embedded.entries.size)
-        if embedded is not None:
-            addresses = (embedded.bounds.ctypes.data, embedded.entries.ctypes.data)
-            assert (found["embedded_bounds"], found["embedded"]) == addresses
 
 
 def test_memory_is_as_large_as_its_description_says(metric):

@@ -148,5 +148,5 @@ def make_plan(metric: TreeMetric, scratch: Scratch, segments: Sequence[Segment])
     ndarray of int64
         One argument instead of many. Metric, scratch and segments must outlive it.
     """
-    described = [segment.described_with(metric) for segment in segments]
+    described = [segment.described_for_search() for segment in segments]
     return np.concatenate([metric.layout.description, scratch.description, *described])

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from treewass.compute.records import describe, record_of
-from treewass.compute.threads import ForkSafeLock, cached_property
+from treewass.compute.threads import cached_property
 from treewass.documents.histograms import short_bounds
 from treewass.search.word_lists import ListsOnce, Statistics
 from treewass.trees.columns import (
@@ -38,11 +38,8 @@ __all__ = [
     "turned_documents",
 ]
 
-WIDE_LIMIT = 4096  # up to this many documents values are held whole, beyond it in 16 bits
-LONG_LIMIT = 32768  # the same for long documents, of which 16 bits leave too many to be compared again
-LONG = 128  # words of a document on average, above which documents are long
+WIDE_LIMIT = 32768  # up to this many documents values are held whole, beyond it in 16 bits
 PIECE = 512  # documents of a piece where a narrow segment is a single tile
-EMBEDDED_LIMIT = 32768  # documents that are not long; those of larger segments are embedded again from their words
 # The arrays of a segment, as its file holds them, and the kinds of numbers that they may have.
 ARRAYS = {
     "ids": ("int64",), "held": ("bool",), "document_bounds": ("int64",), "words": ("int32",),
@@ -53,56 +50,8 @@ WEIGHT_KINDS = ARRAYS["weights"]  # the smallest that loses nothing is taken
 # Of words beyond the metric: a document's place in the segment, the word, its count. In the file if there are any.
 BEYOND = {"beyond_places": ("int32",), "beyond_words": ("int32",), "beyond_weights": ("float64",)}
 SEGMENT = record_of(  # what it shares with COLUMNS comes last, lest numba take one kind for the other, with a warning
-    "ids", "document_bounds", "words", "weights", "n_weights", "weight_kind",
-    "embedded_bounds", "embedded", "n_embedded", *(COLUMNS.names or ()),
+    "ids", "document_bounds", "words", "weights", "n_weights", "weight_kind", *(COLUMNS.names or ()),
 )  # fmt: skip
-
-
-class Entries(NamedTuple):
-    """Embedded documents: where each begins, and features (upper half) with values in units (lower half)."""
-
-    bounds: NDArray[np.int64]
-    entries: NDArray[np.int64]
-
-
-class EmbeddedDocuments:
-    """The documents of a segment, embedded on first use: to compare few of them again, exactly.
-
-    Segments that share their documents share this.
-    """
-
-    def __init__(self) -> None:
-        self._making = ForkSafeLock()
-        self._made: Entries | None = None
-        self._is_made = False
-
-    @property
-    def n_bytes(self) -> int:
-        """Bytes that they take."""
-        return sum(array.nbytes for array in self._made or ())
-
-    def get(self, metric: TreeMetric, segment: Segment) -> Entries | None:
-        """Return the embedded documents, always the same arrays.
-
-        None for a segment that holds values whole, or so many documents that this would take too much memory, or words
-        that only a damaged file can hold.
-        """
-        few = segment.ids.size <= EMBEDDED_LIMIT and segment.words.size <= LONG * EMBEDDED_LIMIT
-        if not segment.is_narrow or not few:
-            return None
-        with self._making:
-            if not self._is_made:
-                self._made, self._is_made = _embed_documents(metric, segment), True
-        return self._made
-
-
-def _embed_documents(metric: TreeMetric, segment: Segment) -> Entries | None:
-    rows = segment.document_bounds.astype(np.int32), np.array(segment.words), segment.weights.astype(np.float64)
-    try:
-        bounds, features, values, _ = embedded_rows(metric, rows)
-    except ValueError:
-        return None
-    return Entries(bounds, features.astype(np.int64) << 32 | values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,8 +78,6 @@ class Segment(Columns):
         Documents and the words beyond the metric that they hold, in the order of both. Only ranking counts these.
     beyond_weights : ndarray of float64
         Their counts.
-    embedded : EmbeddedDocuments
-        The documents of a narrow segment once more, to compare few of them exactly.
     lists : ListsOnce
         The documents by word.
     """
@@ -144,12 +91,11 @@ class Segment(Columns):
     beyond_places: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, dtype=np.int32))
     beyond_words: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, dtype=np.int32))
     beyond_weights: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
-    embedded: EmbeddedDocuments = field(default_factory=EmbeddedDocuments, repr=False)
     lists: ListsOnce = field(default_factory=ListsOnce, repr=False)
     _kept: dict[str, Statistics] = field(default_factory=dict, init=False, repr=False)
 
     def __reduce__(self) -> tuple[type[Segment], tuple[Any, ...]]:
-        made = ("embedded", "lists", "_kept")
+        made = ("lists", "_kept")
         return Segment, tuple(getattr(self, one.name) for one in fields(self) if one.name not in made)
 
     @property
@@ -181,12 +127,10 @@ class Segment(Columns):
     def n_bytes(self) -> int:
         """Bytes that the arrays take."""
         arrays: list[NDArray[Any]] = [getattr(self, name) for name in (*ARRAYS, *BEYOND)]
-        return sum(array.nbytes for array in arrays) + self.embedded.n_bytes + self.lists.n_bytes
+        return sum(array.nbytes for array in arrays) + self.lists.n_bytes
 
-    def described_with(self, metric: TreeMetric) -> NDArray[np.int64]:
-        """Describe the segment for the compiled loops, with its documents embedded if it keeps them so."""
-        nothing = np.empty(0, dtype=np.int64)
-        bounds, entries = self.embedded.get(metric, self) or (nothing, nothing)
+    def described_for_search(self) -> NDArray[np.int64]:
+        """Describe the segment for the compiled loops, with what its documents were given as."""
         return describe(
             SEGMENT,
             **self.described(self.ids.size),
@@ -196,9 +140,6 @@ class Segment(Columns):
             weights=self.weights,
             n_weights=self.weights.size,
             weight_kind=WEIGHT_KINDS.index(self.weights.dtype.name),
-            embedded_bounds=bounds,
-            embedded=entries,
-            n_embedded=entries.size,
         )
 
     def without(self, positions: NDArray[np.intp]) -> Segment:
@@ -273,7 +214,7 @@ def build_segment(metric: TreeMetric, counts: csr_array, ids: NDArray[np.int64] 
     n_documents = counts.shape[0]
     beyond = counts[:, metric.n_words :].tocoo()
     counts = counts[:, : metric.n_words] if beyond.nnz else counts
-    narrow = n_documents > (LONG_LIMIT if counts.nnz > LONG * n_documents else WIDE_LIMIT)
+    narrow = n_documents > WIDE_LIMIT
     piece = PIECE if narrow and PIECE < n_documents <= TILE else None
     tile = tile_size(n_documents, piece or 64, TILE)
     bounds, words = counts.indptr.astype(np.int64), counts.indices.astype(np.int32, copy=False)

@@ -183,20 +183,11 @@ def _spread_query(scratch: Any, features: Any, values: Any, is_there: Any) -> No
 
 @inner
 def _exact_distance(metric: Any, room: Any, segment: Any, scratch: Any, document: Any, norm: Any) -> Any:
-    """Compare a document, embedded already or from its words, with the query in scratch, in units.
+    """Compare a document, embedded from its words, with the query in scratch, in units.
 
     A document that a damaged file places outside its own arrays has no words.
     """
     query = array_at(scratch.query, scratch.room, np.int32)
-    if segment.n_embedded > 0:
-        bounds = array_at(segment.embedded_bounds, segment.n_documents + 1, np.int64)
-        entries = array_at(segment.embedded, segment.n_embedded, np.int64)
-        norms = array_at(segment.norms, segment.n_documents, np.int32)
-        shared = np.int64(0)
-        for position in range(np.uint64(bounds[document]), np.uint64(bounds[document + 1])):
-            entry = entries[position]
-            shared += min(query[np.uint64(entry) >> np.uint64(32)], np.int32(entry))
-        return norm + norms[document] - 2 * shared
     document_bounds = array_at(segment.document_bounds, segment.n_documents + 1, np.int64)
     words = array_at(segment.words, segment.n_weights, np.int32)
     start, stop = document_bounds[document], document_bounds[document + 1]
