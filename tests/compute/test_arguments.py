@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from treewass.compute.arguments import as_options, check_choice, check_integer, check_positive
+from treewass.compute.arguments import as_options, check_choice, check_integer, check_positive, did_you_mean
 
 
 @pytest.mark.parametrize("value", [0, -1, 1.0, "1", None, True])
@@ -17,6 +17,12 @@ def test_positive_numbers_are_finite(value):
     with pytest.raises(ValueError, match="rate as a finite number above zero"):
         check_positive("rate", value)
     assert check_positive("rate", np.float32(0.5)) == 0.5
+
+
+def test_only_a_name_that_is_much_alike_is_suggested():
+    names = ["k", "offset", "where", "texts"]
+    assert did_you_mean(" Text", names) == " (did you mean 'texts'?)"
+    assert did_you_mean("other", names) == ""
 
 
 @pytest.mark.parametrize("value", ["cubed", None, ["squared"]])

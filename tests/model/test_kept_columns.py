@@ -94,7 +94,10 @@ def test_a_number_that_would_be_rounded_is_refused():
 def model():
     """Two of the documents have no label, one no key; years go from 2000 to 2014."""
     made = DocumentModel(n_neighbors=3).fit(
-        TEXTS, LABELS, keys=[f"k{n}" for n in range(15)], columns={"year": range(2000, 2015), "odd": [1.5, None, 2] * 5}
+        TEXTS,
+        LABELS,
+        keys=[f"k{n}" for n in range(15)],
+        columns={"year": range(2000, 2015), "odd": [1.5, None, 2] * 5, "place": [None] * 15},
     )
     made.add(["a cat sleeps", "a dog barks"], [None, "dog"], keys=["new", None], columns={"year": [None, 2020]})
     made.add(["the cat and the dog"], titles=["both"], columns={"place": ["Ghent"]})
@@ -109,8 +112,10 @@ def test_documents_have_keys_and_columns(model, tmp_path):
         assert (one.document(15).label, one.document(15).key, one.document(16).key) == (None, "new", None)
         assert one.document(17).columns == {"year": None, "odd": None, "place": "Ghent"}
         assert [hit.id for hit in one.similar(key="k3", k=17)] == [hit.id for hit in one.similar(TEXTS[3], 18)][1:]
-    with pytest.raises(ValueError, match=r"the key 'k99'"):
+    with pytest.raises(ValueError, match=r"the key 'k99'\."):
         model.document(key="k99")
+    with pytest.raises(ValueError, match=r"the key 'K3' \(did you mean 'k3'\?\)\."):
+        model.document(key="K3")
     with pytest.raises(ValueError, match=r"holds documents of 'k3'\."):
         model.add(["a cat"], ["cat"], keys=["k3"])
     with pytest.raises(ValueError, match=r"'x' come more than once"):
@@ -152,6 +157,7 @@ def test_filters(model, where, expected):
     ("where", "message"),
     [
         ({"town": "Ghent"}, "a column among id, label, year, odd, place, got 'town'"),
+        ({"yaer": 2001}, r"got 'yaer' \(did you mean 'year'\?\)\."),
         ({"year": "2001"}, r"filter on 'year' cannot be used\. Expected a value such as 2020, got '2001'"),
         ({"year": ("~", 1)}, r"Expected a value, a list of values, \(== or != or"),
         ({"year": [(">", 1), ("~", 1)]}, r"Expected a value, a list of values, \(== or"),
@@ -185,6 +191,20 @@ def test_documents_without_a_label_are_found_and_never_vote(model, tmp_path):
 def _saved(model, folder):
     model.save(folder / "model")
     return folder / "model"
+
+
+def test_columns_that_the_model_does_not_have_come_with_update_only(model, tmp_path):
+    again = DocumentModel.load(_saved(model, tmp_path))
+    with pytest.raises(
+        ValueError, match=r"has \('year', 'odd', 'place'\), got 'yaer' \(did you mean 'year'\?\)\. Use upd"
+    ):
+        again.add(["a cat"], columns={"yaer": [2001]})
+    assert len(again.index_) == 18
+    (number,) = again.update(["a cat"], columns={"town": ["Ghent"]})
+    assert again.document(number).columns["town"] == "Ghent"
+    plain = DocumentModel(n_neighbors=1).fit(TEXTS, LABELS)
+    (number,) = plain.add(["a cat"], columns={"town": ["Ghent"]})  # the first columns of all
+    assert plain.document(number).columns == {"town": "Ghent"}
 
 
 def test_several_texts_are_one_search(model):

@@ -261,6 +261,8 @@ def test_documents_have_keys_and_columns_and_need_no_label(writer):
     assert "holds documents of 'z1'" in post(writer, "documents", 422, documents=new[:1])["detail"]
     wrong = {"text": "a gnu", "columns": {"year": "soon"}}
     assert "Expected values such as 2020" in post(writer, "documents", 422, documents=[wrong])["detail"]
+    wrong = {"text": "a gnu", "columns": {"twon": "Ghent"}}
+    assert "got 'twon' (did you mean 'town'?)" in post(writer, "documents", 422, documents=[wrong])["detail"]
     assert post(writer, "documents", 201, documents=[{"text": "a gnu"}])["ids"] == [17]
 
 
@@ -369,7 +371,7 @@ def test_a_wrong_token_is_answered_after_a_while_and_none_at_once(make_client, m
         (b'{"texts": [' + b'"\\"",' * 200_001 + b'""]}', 422, "Expected at most 100000 values in a body"),
         (b'{"texts": ["\\\\\\"", ' + b"{}," * 60_000 + b"{}]}", 422, "Expected at most 100000 values in a body"),
         (b"[]", 422, "body: "),
-        (b'{"texts": "a cat"}', 422, "body.texts: Input should be a valid list"),
+        (b'{"texts": "a cat"}', 422, 'body.texts: Expected a list of texts, such as ["a text"], got one text.'),
         (b'{"texts": []}', 422, "at least 1 item"),
         (b'{"texts": [1]}', 422, "body.texts.0: Input should be a valid string"),
         (b'{"texts": ["\\ud800"]}', 422, "body.texts.0: "),

@@ -1,7 +1,7 @@
 import pytest
 from pydantic import ValidationError
 
-from treewass.serve.requests import ExplainRequest, NewDocuments, SearchRequest
+from treewass.serve.requests import ExplainRequest, NewDocuments, SearchRequest, SimilarRequest
 
 UNKNOWN = {f"name {number}": 1 for number in range(1000)}
 
@@ -10,6 +10,14 @@ def test_unknown_names_are_one_error_however_many_they_are():
     with pytest.raises(ValidationError, match="Expected k, offset, where, highlight, texts, got name 0") as caught:
         SearchRequest.model_validate({"texts": ["a cat"], **UNKNOWN})
     assert caught.value.error_count() == 1
+
+
+def test_one_text_where_a_list_is_expected_is_said():
+    with pytest.raises(ValidationError, match=r"highlight, texts, got text \(did you mean 'texts'\?\)"):
+        SearchRequest.model_validate({"text": "vpn"})
+    for request in (SearchRequest, SimilarRequest):
+        with pytest.raises(ValidationError, match=r'Expected a list of texts, such as \["a text"\], got one text'):
+            request.model_validate({"texts": "vpn"})
 
 
 def test_unknown_names_within_documents_are_one_error():

@@ -20,6 +20,7 @@ from treewass.cli.shared import (
     terminal,
 )
 from treewass.cli.waiting_writes import say_waiting_writes
+from treewass.compute.arguments import did_you_mean
 
 if TYPE_CHECKING:
     from treewass.explain.hits import Hit
@@ -106,8 +107,10 @@ def _conditions(held: Contents, label: str | None, where: list[str] | None) -> d
         found.setdefault(column, []).append((operator, _like(values, match["value"])))
     passing = held.matching(found or None)
     if passing is not None and not passing.size:
-        hint = f" Labels: {', '.join(map(str, held.classes[:_MOST_LABELS]))}." if "label" in found else ""
-        typer.echo(f"No document passes the filter.{hint}", err=True)
+        names = [str(name) for name in held.classes]
+        near = did_you_mean(label, names) if label is not None and label not in names else ""
+        hint = f" Labels: {', '.join(names[:_MOST_LABELS])}." if "label" in found else ""
+        typer.echo(f"No document passes the filter{near}.{hint}", err=True)
         raise typer.Exit
     return found or None
 

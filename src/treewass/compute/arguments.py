@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import shlex
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -17,10 +18,12 @@ __all__ = [
     "check_integer",
     "check_positive",
     "counted_noun",
+    "did_you_mean",
     "has_argument",
     "shown",
 ]
 
+_ALIKE = 0.7  # share of letters that a suggestion has in common with what was given
 _options: ContextVar[Mapping[str, str] | None] = ContextVar("options", default=None)
 
 
@@ -85,6 +88,19 @@ def counted_noun(number: int, noun: str) -> str:
     ('1 document', '2 documents')
     """
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """Suggest a name that is spelled much like an unknown one; an empty text where there is none.
+
+    Examples
+    --------
+    >>> did_you_mean("creatd", ["created", "year"]), did_you_mean("creatd", ["year"])
+    (" (did you mean 'created'?)", '')
+    """
+    plain = {known.strip().casefold(): known for known in names}
+    near = difflib.get_close_matches(name.strip().casefold(), plain, n=1, cutoff=_ALIKE)
+    return f" (did you mean {plain[near[0]]!r}?)" if near else ""
 
 
 def check_integer(name: str, value: Any, least: int = 1) -> int:

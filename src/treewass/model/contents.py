@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treewass.compute.arguments import did_you_mean
 from treewass.compute.threads import cached_property
 from treewass.documents.filters import parse_filter
 from treewass.documents.texts import Texts
@@ -282,7 +283,9 @@ class Contents:
         matching = np.ones(kept.ids.size, dtype=bool)
         for name, operator, value in parse_filter(where):
             if name not in columns:
-                raise ValueError(f"Expected a column among {', '.join(columns)}, got {name!r}.")
+                raise ValueError(
+                    f"Expected a column among {', '.join(columns)}, got {name!r}{did_you_mean(name, columns)}."
+                )
             try:
                 matching &= columns[name].matches(operator, value)
             except ValueError as error:
@@ -294,9 +297,13 @@ class Contents:
         if (id is None) == (key is None):
             raise ValueError("Expected either the id or the key of a document, got both or none of them.")
         if key is not None:
-            if key not in self.documents.key_ids:
-                raise ValueError(f"No document in the model has the key {key!r}.")
-            return self.documents.key_ids[key]
+            known = self.documents.key_ids
+            if key not in known:
+                hint = did_you_mean(
+                    key, known.keys() & {key.strip(), key.lower(), key.upper()}
+                )  # without a long search
+                raise ValueError(f"No document in the model has the key {key!r}{hint}.")
+            return known[key]
         if isinstance(id, bool) or id not in self.index:
             raise ValueError(f"No document in the model has id {id}.")
         return int(id)  # type: ignore[arg-type]

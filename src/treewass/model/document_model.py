@@ -200,7 +200,8 @@ class DocumentModel(FittedTexts):
         Parameters
         ----------
         texts, titles, keys, columns
-            As in `fit`. Words that the model has not learned have no mass, but `search` finds them.
+            As in `fit`. Words that the model has not learned have no mass, but `search` finds them. Columns are those
+            that the model has; the first documents with columns may bring any.
         labels : array-like of str or int, or None, optional
             Labels among `classes_`. A document without one, None, is found but never votes.
 
@@ -246,7 +247,7 @@ class DocumentModel(FittedTexts):
         Parameters
         ----------
         texts, labels, titles, keys, columns
-            As in `add`; new labels are learned, and so are new words of documents with a label.
+            As in `add`; new labels are learned, and so are new words of documents with a label. New columns come in.
 
         Returns
         -------

@@ -14,8 +14,9 @@ import numpy as np
 
 import treewass
 from treewass.classify.metric_parameter import learn_metric, metric_learner, needs_labels
-from treewass.compute.arguments import check_choice, check_integer
+from treewass.compute.arguments import check_choice, check_integer, did_you_mean
 from treewass.documents.histograms import first_few
+from treewass.documents.row_checks import list_names
 from treewass.documents.vector_sources import find_vectors, source_name
 from treewass.documents.word_vectors import UncoveredWordsWarning, none_covered
 from treewass.model.contents import Contents, Documents, MetricSettings
@@ -169,18 +170,21 @@ def learned_contents(
     )
 
 
-def with_documents(held: Contents, new: NewTexts, *, warns: bool = True) -> tuple[Contents, NDArray[np.int64]]:
+def with_documents(held: Contents, new: NewTexts, *, acknowledged: bool = False) -> tuple[Contents, NDArray[np.int64]]:
     """Add documents without learning from them; return the model and their ids.
 
-    Those without a known word are warned about, unless that was done when they were written.
+    Columns that the model does not have are refused, and documents without a known word are warned about, unless they
+    were acknowledged when they were written.
     """
     codes = class_numbers(new.labels, held.classes)
+    if not acknowledged:
+        _refuse_unknown_columns(held, new)
     _refuse_known_keys(held, new)
     index = copy(held.index)  # shares the documents; whoever searches the other one meanwhile is not disturbed
     # Words that the metric does not know come in too: they are found, without mass.
     counter, sequences = held.counter.learned(new.texts, anew=False)
     counts = counter.count(new.texts, sequences)
-    ids = index.add(counts) if warns else index._take(counts)[1]
+    ids = index._take(counts)[1] if acknowledged else index.add(counts)
     added = new.kept(ids, codes, keep_texts=held.documents.texts is not None)
     return held.changed(counter=counter, index=index, documents=held.documents.joined(added)), ids
 
@@ -190,6 +194,17 @@ def _refuse_known_keys(held: Contents, new: NewTexts) -> None:
     if known:
         listed = first_few([repr(key) for key in known])
         raise ValueError(f"Expected new keys, but the model holds documents of {listed}. Remove those first.")
+
+
+def _refuse_unknown_columns(held: Contents, new: NewTexts) -> None:
+    """Refuse columns that the other documents do not have; the first columns of all may be any."""
+    known = held.documents.columns
+    unknown = next((name for name in new.columns if name not in known), None)
+    if known and unknown is not None:
+        raise ValueError(
+            f"Expected columns that the model has ({list_names(known)}), got {unknown!r}"
+            f"{did_you_mean(unknown, known)}. Use update, which takes new ones."
+        )
 
 
 def without_documents(held: Contents, ids: NDArray[np.int64]) -> Contents:

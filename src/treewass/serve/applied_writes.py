@@ -78,7 +78,7 @@ def with_rows(held: Contents, rows: Sequence[Row]) -> Contents:
         if operation == "relabel":
             held = relabeled(held, expected, [record["label"] for record in records])
             continue
-        held, ids = with_added(held, records, warns=False)
+        held, ids = with_added(held, records, acknowledged=True)
         if ids != expected:
             raise DamagedWritesError(f"Expected ids from {expected[0]} on for documents that were added, got {ids[0]}.")
     return held
@@ -92,7 +92,7 @@ def relabeled(held: Contents, ids: Sequence[int], labels: Sequence[str | int]) -
     return held.changed(documents=replace(held.documents, codes=codes))
 
 
-def with_added(held: Contents, records: Sequence[Record], *, warns: bool = True) -> tuple[Contents, list[int]]:
+def with_added(held: Contents, records: Sequence[Record], *, acknowledged: bool = False) -> tuple[Contents, list[int]]:
     """Add the documents of some records, as `with_documents` does; return the model and their ids."""
     texts: list[str] = _joined(records, "texts")
     titles: list[str] = _joined(records, "titles")
@@ -102,7 +102,7 @@ def with_added(held: Contents, records: Sequence[Record], *, warns: bool = True)
     new = check_documents(
         texts, _joined(records, "labels"), titles if any(titles) else None, keys if any(keys) else None, columns
     )
-    held, ids = with_documents(held, new, warns=warns)
+    held, ids = with_documents(held, new, acknowledged=acknowledged)
     return held, ids.tolist()
 
 

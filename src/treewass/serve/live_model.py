@@ -149,8 +149,8 @@ class LiveModel:
     def add(self, documents: Sequence[NewDocument], key: str | None = None) -> tuple[list[int], bool]:
         """Add documents, at least one; return their ids, and whether they had been added before under the same key.
 
-        A label that the model does not know, a document's key that is in use, and a value of another kind than its
-        column are a ValueError.
+        A label or a column that the model does not know, a document's key that is in use, and a value of another kind
+        than its column are a ValueError.
         """
         record: Record = {
             "operation": "add",

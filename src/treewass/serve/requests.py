@@ -17,6 +17,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from treewass.compute.arguments import did_you_mean
 from treewass.serve.service_settings import MOST_CHARACTERS, MOST_HIGHLIGHTS, MOST_NEIGHBORS, MOST_TEXTS
 
 _WRITTEN_NAME = re.compile(r"id:\d+|key:\S+")
@@ -29,7 +30,17 @@ Label = Annotated[StrictStr, Field(max_length=1000)] | Number
 Text = Annotated[StrictStr, Field(max_length=MOST_CHARACTERS)]
 Value = StrictStr | Number | StrictFloat | None
 _Values = Annotated[list[Value], Field(max_length=1000, fail_fast=True)]
-Texts = Annotated[list[Text], Field(min_length=1, max_length=MOST_TEXTS, fail_fast=True)]
+
+
+def _not_one_text(value: Any) -> Any:
+    if isinstance(value, str):
+        raise PydanticCustomError("one_text", 'Expected a list of texts, such as ["a text"], got one text')
+    return value
+
+
+Texts = Annotated[
+    list[Text], Field(min_length=1, max_length=MOST_TEXTS, fail_fast=True), BeforeValidator(_not_one_text)
+]
 
 
 def _at_most(count: int) -> BeforeValidator:
@@ -65,8 +76,11 @@ class _Request(BaseModel):
         unknown = next((name for name in names if name not in cls.model_fields), None)
         if unknown is not None:
             shown = unknown[:_LONGEST_NAME].encode("utf-8", "replace").decode()
-            known = ", ".join(cls.model_fields)
-            raise PydanticCustomError("unknown_name", "Expected {known}, got {shown}", {"known": known, "shown": shown})
+            found = {
+                "known": ", ".join(cls.model_fields),
+                "shown": f"{shown}{did_you_mean(shown, cls.model_fields)}",
+            }
+            raise PydanticCustomError("unknown_name", "Expected {known}, got {shown}", found)
         return values
 
 
@@ -158,7 +172,9 @@ class NewDocumentView(_Request):
     ] = None
     columns: Annotated[
         dict[Annotated[str, Field(max_length=200)], Annotated[Value, BeforeValidator(_kept_exactly)]],
-        Field(max_length=_MOST_COLUMNS, description="What else to keep of it, to filter by."),
+        Field(
+            max_length=_MOST_COLUMNS, description="What else to keep of it, to filter by: columns that the model has."
+        ),
         _at_most(_MOST_COLUMNS),
     ] = {}
 
