@@ -141,7 +141,7 @@ class TreeIndex:
             no mass: only `rank` counts them. A document without a known word is held under its id, with a warning,
             but is never a neighbour.
         ids : array-like of int, shape (n_documents,), optional
-            Unique and not in the index yet. By default the next numbers, which are never used twice.
+            Any int64, unique and new here; `rank` says -1 for none. By default the next numbers, never used twice.
 
         Returns
         -------
