@@ -370,10 +370,12 @@ class TestColumns:
             read_corpus(path)
         assert read_corpus(path, format="lines").texts == ("one", "two")
 
-    @pytest.mark.parametrize(("column", "argument"), [("text", "text"), ("label", "label"), ("split", "part")])
-    def test_a_column_that_comes_twice(self, tmp_path, column, argument):
+    @pytest.mark.parametrize("column", ["text", "label", "split"])
+    def test_a_column_that_comes_twice(self, tmp_path, column):
         path = write(tmp_path / "pets.csv", f"text,label,split,{column}\n")
-        with pytest.raises(ValueError, match=rf"2 columns '{column}' in the header.*{argument}="):
+        with pytest.raises(
+            ValueError, match=rf"2 columns '{column}' in the header.*'\. Rename all but one of the same name\.$"
+        ):
             read_corpus(path)
 
     def test_a_header_with_an_open_quote(self, tmp_path):
@@ -432,6 +434,8 @@ class TestEncodings:
     def test_a_character_cut_off_at_the_end(self, tmp_path):
         path = write(tmp_path / "pets.txt", b"a\tx\nb\tf\xc3")
         with pytest.raises(ValueError, match=r"line 2 \(the end of the file\) is not valid utf-8"):
+            read_corpus(path, encoding="utf-8")
+        with pytest.raises(ValueError, match="line 2: the text holds bytes that are not UTF-8"):
             read_corpus(path)
 
     @pytest.mark.parametrize("encoding", ["utf-9", "base64"])
@@ -463,7 +467,7 @@ class TestPaths:
         with pytest.raises(FileNotFoundError, match=r"no file or folder .*nothing\.csv"):
             read_corpus(tmp_path / "nothing.csv")
 
-    @pytest.mark.parametrize("name", ["pets.docx", "pets", "pets.xml.gz"])
+    @pytest.mark.parametrize("name", ["pets.odd", "pets", "pets.xml.gz"])
     def test_an_unknown_ending_lists_the_formats(self, tmp_path, name):
         path = write(tmp_path / name, "x")
         with pytest.raises(ValueError, match=r"names no known format.*'jsonl'.*'csv'.*'tsv'.*'lines'.*'folder'"):
@@ -518,7 +522,7 @@ class TestPaths:
     def test_a_plain_file_named_gz(self, tmp_path):
         path = tmp_path / "pets.txt.gz"
         path.write_text("a\tx\nb\ty\n")
-        with pytest.raises(ValueError, match=r"the gzip file is broken \(Not a gzipped file"):
+        with pytest.raises(ValueError, match=r"expected a gzip file, by its name, .* rename it without \.gz"):
             read_corpus(path)
 
 

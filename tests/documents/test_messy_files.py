@@ -39,7 +39,11 @@ REFUSED = {
         b"Text,Labels\na,x\n",
         "no column 'text' (did you mean 'Text'?) and no column 'label' (did you",
     ),
-    "twice.csv": (b"text,label,text\na,x,b\n", "2 columns 'text' in the header"),
+    "twice.csv": (
+        b"text,label,text\na,x,b\n",
+        "2 columns 'text' in the header; the columns are 'text', 'label', 'text'. Rename all but one of the same name.",
+    ),
+    "twice and missing.csv": (b"text,lable,text\na,x,b\n", "Name the right one with label='…'. Rename all but one"),
     "short rows.csv": (b"text,label\na cat,x\nb\nc,y\n", "line 3: 1 field where the header has 2"),
     "long rows.csv": (
         b"text,label\na, b, c,x\nb, c,y\n",
@@ -53,7 +57,11 @@ REFUSED = {
     "open quote.csv": (b'text,label\na cat,x\n"b,y\nc,y\n', "line 3: broken quoting"),
     "no label.csv": (b"text,label\na cat,x\nb,\n", "line 3: the label is empty"),
     "one class.csv": (b"text,label\na cat,x\nb,x\n", "expected at least 2 classes, found 1: 'x' (2 documents)."),
-    "damaged utf8.csv": ("text,label\nä cät,x\nö".encode() + b"\xff,y\n", "line 3 (near byte"),
+    "damaged utf8.csv": (
+        "text,label\nä cät,x\nö".encode() + b"\xff,y\n",
+        "1 of 2 rows cannot be read:\n  line 3: the text holds bytes that are not UTF-8, as the rest of the file is\n",
+    ),
+    "damaged labels.txt": ("ä\tcät\n\xfc\tdög\n".encode().replace(b"\xc3\xbc", b"\xff"), "line 2: the label holds"),
     "picture.csv": (
         b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\xff\xfe",
         "but this is no text file: it holds zero bytes and is not valid UTF-8.",
@@ -61,14 +69,27 @@ REFUSED = {
     "workbook.csv": (b"PK\x03\x04\x14\0\x06\0", "but this is a zip archive or an Excel workbook. Pass format='excel'"),
     "columns.csv": (b"PAR1\x15\x04", "this is a file of the format parquet. Pass format='parquet' if it is one."),
     "broken.parquet": (b"PAR1 and nothing else", "this is no Parquet file that can be read"),
-    "broken.arrow": (b"nothing of the kind", "this is no Arrow file that can be read"),
-    "broken.xlsx": (b"nothing of the kind", "this is no Excel file that can be read"),
+    "broken.arrow": (b"nothing\0of the kind", "this is no Arrow file that can be read"),
+    "broken.xlsx": (b"PK\x03\x04 and nothing else", "this is no Excel file that can be read"),
+    "table.xlsx": (
+        "text,label\nä,x\n".encode(),
+        "expected a file of the format excel, but this looks like text. Rename it, or pass format='csv' if it is a",
+    ),
+    "table.parquet": (b"text,label\na,x\n", "expected a file of the format parquet, but this looks like text."),
+    "columns.xlsx": (b"PAR1\x15\x04", "expected a file of the format excel, but this is a file of the format parquet."),
+    "table.csv.gz": (b"text,label\na,x\n", "If it is text that you can read in an editor, rename it without .gz;"),
     "broken.csv.gz": (gzip.compress(b"text,label\na,x\n")[:-9], "the gzip file is broken"),
     "broken.csv.zst": (b"\x28\xb5\x2f\xfd nothing", "the Zstandard file is broken"),
     "object.json": (b'{\n"data": [],\n"more": 1\n}\n', "found one object with the fields 'data', 'more'."),
+    "object on one line.json": (
+        b'{"data": [{"text": "a"}]}',
+        "found one object with the fields 'data'. Write the list",
+    ),
     "cut.json": (b'[{"text": "a", "label"', "it is not valid JSON"),
     "numbers.json": (b'[{"text": 3, "label": "x"}]', "object 1: the text is an integer; expected a string"),
-    "letter.docx": (b"PK\x03\x04", "the ending '.docx' names no known format."),
+    "letter.docx": (b"PK\x03\x04", "but .docx is the ending of files that are neither. Save it as text, in a folder"),
+    "letter.PDF": (b"%PDF-1.4", "but .pdf is the ending of files that are neither."),
+    "letter.odd": (b"PK\x03\x04", "the ending '.odd' names no known format."),
     "validation.csv": (
         b"text,label,split\na,x,train\nb,y,dev\n",
         "line 3: 'split' is 'dev'; expected 'train' or 'test'",
@@ -114,6 +135,36 @@ def test_bad_rows_can_be_left_out_and_are_listed(tmp_path):
     path.write_bytes(b"text,label\na\n")
     with pytest.raises(ValueError, match="expected documents, found none: all 1 rows are bad"):
         read_corpus(path, skip_bad=True)
+
+
+@pytest.mark.parametrize("name", ["pets.csv", "pets.tsv", "pets.jsonl", "pets.json", "pets.txt"])
+def test_rows_of_another_encoding_can_be_left_out(tmp_path, name):
+    texts = [f"Zürich {number}" for number in range(9)]
+    labels = ["x", "y", "z"] * 3
+    rows = list(zip(texts, labels, strict=True))
+    whole = {
+        "pets.csv": "text,label\n" + "".join(f"{text},{label}\n" for text, label in rows),
+        "pets.tsv": "text\tlabel\n" + "".join(f"{text}\t{label}\n" for text, label in rows),
+        "pets.jsonl": "".join(f'{{"text": "{text}", "label": "{label}"}}\n' for text, label in rows),
+        "pets.json": json.dumps([{"text": text, "label": label} for text, label in rows], ensure_ascii=False),
+        "pets.txt": "".join(f"{label}\t{text}\n" for text, label in rows),
+    }[name]
+    (tmp_path / name).write_bytes(whole.encode().replace("Zürich 4".encode(), "Zürich 4".encode("cp1252")))
+    with pytest.raises(ValueError, match=r"(?s)1 of 9 rows .* bytes that are not UTF-8, as the rest of the file is"):
+        read_corpus(tmp_path / name)
+    corpus = read_corpus(tmp_path / name, skip_bad=True)
+    assert corpus.texts == (*texts[:4], *texts[5:])
+    assert len(corpus.bad_rows) == 1
+
+
+def test_labels_that_may_be_one_or_none_are_said(tmp_path):
+    path = tmp_path / "pets.csv"
+    path.write_text("text,label\na,cat\nb,Cat\nc,dog\nd,NaN\ne,n/a\nf,NaN\n", encoding="utf-8")
+    assert read_corpus(path).notes == (
+        f"{path}: labels differ only by case: 'Cat', 'cat'.",
+        f"{path}: the label 'NaN' of 2 documents looks like a missing one.",
+        f"{path}: the label 'n/a' of 1 document looks like a missing one.",
+    )
 
 
 def test_encodings_and_delimiters_that_are_given_win(tmp_path):

@@ -64,7 +64,7 @@ def test_files_of_columns(name, tmp_path):
     corpus = read_corpus(tmp_path / name, **NAMES)
     assert_pets(corpus)
     assert corpus.name == "pets"
-    assert corpus.places[0] == ("row 3" if name.endswith("xlsx") else "row 0")
+    assert corpus.places[0] == ("row 3" if name.endswith("xlsx") else "row 1")
     with pytest.raises(ValueError, match=r"no column 'bodi' \(did you mean 'body'\?\) in the header"):
         read_corpus(tmp_path / name, **NAMES | {"text": "bodi"})
 
@@ -118,7 +118,7 @@ def test_datasets_name_their_classes_and_splits(datasets, tmp_path):
         corpus = read_corpus(both)
         assert corpus.labels == ("dog", "cat", "dog", "cat")
         assert corpus.parts == ("train", "train", "train", "test")
-        assert corpus.places[-1] == "test, row 0"
+        assert corpus.places[-1] == ("test, row 0" if both is splits else "test, row 1")
     assert read_corpus(tmp_path / "both" / "train").labels == ("dog", "cat", "dog")
     assert read_corpus({"a": dataset, "b": dataset}).parts is None
     with pytest.raises(

@@ -8,13 +8,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from treewass.compute.arguments import argument, has_argument
+from treewass.compute.arguments import argument, counted_noun, has_argument
 from treewass.documents.corpus_files import CorpusSource, open_source
-from treewass.documents.row_checks import BadRow, Document, Request, Value, text_columns, without_repeats
+from treewass.documents.row_checks import BadRow, Document, Request, Value, list_names, text_columns, without_repeats
 from treewass.documents.text_file_rows import HEADER_ONLY
 
 __all__ = ["BadRow", "Corpus", "read_corpus"]
 
+_MISSING = ("nan", "null", "n/a", "#n/a", "<na>")  # how programs write that there is no value
 _MOST_EXAMPLES = 5
 _WRONG_LENGTH = re.compile(r"(?P<found>\d+) fields? where the header has (?P<expected>\d+)")
 
@@ -160,7 +161,8 @@ def read_corpus(
     -------
     Corpus
         The documents, named after the file without its endings; a folder's have their paths as titles. Its `notes` say
-        what was found out: an encoding other than UTF-8, another delimiter than usual.
+        what was found out: an encoding other than UTF-8, another delimiter than usual, labels that look alike or
+        missing.
 
     Raises
     ------
@@ -270,9 +272,29 @@ class _Collected:
                 column: read(tuple(row[place] for row in rows)) for place, column in enumerate(self.request.columns)
             },
             places=places,
-            notes=found.notes,
+            notes=(*found.notes, *(f"{self.source}: {doubt}." for doubt in _label_doubts(Counter(labels)))),
             bad_rows=tuple(self.bad_rows),
         )
+
+
+def _label_doubts(counts: Mapping[str | None, int]) -> list[str]:
+    """Say which labels may be meant as one, and which as none.
+
+    Examples
+    --------
+    >>> _label_doubts({"hw": 3, "HW": 1, "NaN": 2})
+    ["labels differ only by case: 'HW', 'hw'", "the label 'NaN' of 2 documents looks like a missing one"]
+    """
+    alike: dict[str, list[str]] = {}
+    for label in sorted(filter(None, counts)):
+        alike.setdefault(label.casefold(), []).append(label)
+    groups = [label for labels in alike.values() if len(labels) > 1 for label in labels]
+    doubts = [f"labels differ only by case: {list_names(groups)}"] if groups else []
+    missing = (label for name, labels in alike.items() if name in _MISSING for label in labels)
+    return doubts + [
+        f"the label {label!r} of {counted_noun(counts[label], 'document')} looks like a missing one"
+        for label in missing
+    ]
 
 
 def _as_numbers(values: tuple[Value, ...]) -> tuple[Value, ...]:

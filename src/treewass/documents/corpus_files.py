@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import glob
 import os
 from collections.abc import Iterable, Iterator
@@ -41,7 +42,9 @@ _TEXTS = {"jsonl": json_rows, "json": json_list_rows, "lines": labelled_line_row
 _TABLES = {"csv": ",", "tsv": "\t"}  # with what usually separates the columns
 _COLUMNS = {"parquet": parquet_rows, "arrow": arrow_rows, "excel": excel_rows}
 _FORMATS = (*_TEXTS, *_TABLES, *_COLUMNS, "folder")
+_NO_TEXT = (".pdf", ".doc", ".docx", ".odt", ".rtf", ".xls", ".ods")
 _MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"PK\x03\x04": "excel"}
+_START = 512  # bytes that tell what a file is
 _MOST_NAMES = 3  # of files, in a message
 _FORMATS_EXPLAINED = (
     "'jsonl' (.jsonl, .ndjson), 'json' (.json: a list of objects), 'csv' (.csv), 'tsv' (.tsv), 'lines' (.txt: a label, "
@@ -93,8 +96,11 @@ class CorpusSource:
             yield from self._text_rows(source, format, request)
 
     def _text_rows(self, path: Path, format: str, request: Request) -> Iterator[Document | BadRow]:
-        in_table = format in _TABLES
-        with open_text(path, self._encoding(path), newline="" if in_table else None) as stream:
+        in_table, encoding = format in _TABLES, self._encoding(path)
+        # Wrong bytes in UTF-8 that was found, not given, make bad rows. A pipe may be of another encoding altogether.
+        is_damaged_at_most = self.encoding is None and encoding.startswith("utf-8") and path.is_file()
+        errors = "surrogateescape" if is_damaged_at_most else "strict"
+        with open_text(path, encoding, newline="" if in_table else None, errors=errors) as stream:
             if not in_table:
                 yield from _TEXTS[format](stream, path, request)
                 return
@@ -274,6 +280,11 @@ def _resolve_format(path: Path, format: str | None) -> str:
             f"Leave {argument('format')} out: it is taken from the name."
         )
     ending = _ending(path)
+    if format is None and ending in _NO_TEXT:
+        raise ValueError(
+            f"{path}: expected text or a table, but {ending} is the ending of files that are neither. Save it as text, "
+            "in a folder named as its label, or as a table, such as CSV."
+        )
     if format is None and ending not in _ENDINGS:
         raise ValueError(
             f"{path}: the ending {ending!r} names no known format. Pass {argument('format')} as one of "
@@ -285,15 +296,32 @@ def _resolve_format(path: Path, format: str | None) -> str:
 
 
 def _refuse_disguised(path: Path, format: str) -> None:
-    """Refuse a file of columns under the name of a text file, such as a workbook that was named ``.csv``."""
-    if format in _COLUMNS or not path.is_file():
+    """Refuse a file of columns under the name of another, such as a workbook that was named ``.csv``, and text so."""
+    if not path.is_file():
         return
     with path.open("rb") as raw:
-        start = raw.read(8)
+        start = raw.read(_START)
     inside = next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), None)
-    if inside is not None:
+    expected = f"a file of the format {format}" if format in _COLUMNS else "text"
+    if inside is not None and inside != format:
         what = "a zip archive or an Excel workbook" if inside == "excel" else f"a file of the format {inside}"
-        raise ValueError(f"{path}: expected text, but this is {what}. Pass {argument('format', inside)} if it is one.")
+        raise ValueError(
+            f"{path}: expected {expected}, but this is {what}. Pass {argument('format', inside)} if it is one."
+        )
+    if inside is None and format in _COLUMNS and _is_text(start):
+        raise ValueError(
+            f"{path}: expected {expected}, but this looks like text. Rename it, or pass {argument('format', 'csv')} if "
+            "it is a table."
+        )
+
+
+def _is_text(start: bytes) -> bool:
+    """Tell whether a file may be text, by its first bytes."""
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(start)  # the last character may be cut
+    except UnicodeDecodeError:
+        return False
+    return bool(start) and b"\0" not in start
 
 
 def _without_compression(path: Path) -> Path:

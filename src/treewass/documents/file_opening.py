@@ -35,6 +35,11 @@ def open_binary(path: Path) -> Iterator[BinaryIO]:
     ending = path.suffix.lower()
     with path.open("rb") as raw:
         first = raw.peek(4)[:4]
+        if ending == ".gz" and first and first[:2] != _GZIP_MAGIC:
+            raise ValueError(
+                f"{path}: expected a gzip file, by its name, but it does not begin as one. If it is text that you can "
+                "read in an editor, rename it without .gz; otherwise fetch or make it again."
+            )
         if first[:2] == _GZIP_MAGIC or ending == ".gz":
             yield cast(BinaryIO, gzip.GzipFile(fileobj=raw))
         elif first == _ZSTD_MAGIC or ending == ".zst":
@@ -45,8 +50,8 @@ def open_binary(path: Path) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def open_text(path: Path, encoding: str, *, newline: str | None = None) -> Iterator[TextIO]:
-    """Open a file for text, unpacking it and dropping the byte order mark of UTF-8."""
+def open_text(path: Path, encoding: str, *, newline: str | None = None, errors: str = "strict") -> Iterator[TextIO]:
+    """Open a file for text, unpacking it and dropping the byte order mark of UTF-8; `errors` as in `open`."""
     try:
         name = codecs.lookup(encoding).name
         io.TextIOWrapper(io.BytesIO(), encoding=name)
@@ -58,7 +63,7 @@ def open_text(path: Path, encoding: str, *, newline: str | None = None) -> Itera
     with (
         _refusing_broken(path),
         open_binary(path) as binary,
-        io.TextIOWrapper(binary, encoding=name, newline=newline) as stream,
+        io.TextIOWrapper(binary, encoding=name, newline=newline, errors=errors) as stream,
     ):
         try:
             yield stream
@@ -79,8 +84,8 @@ def find_encoding(path: Path) -> str:
     """Find the encoding of a file: by its byte order mark, then UTF-8 if it is valid, then cp1252.
 
     Every second byte zero at the beginning tells UTF-16 without a mark. A file that holds more valid characters of
-    UTF-8 than wrong bytes is damaged UTF-8, not cp1252, and reading it says where it is wrong. One with zero bytes and
-    wrong ones is no text: it is a ValueError. What is no ordinary file, and can be read only once, is taken for UTF-8.
+    UTF-8 than wrong bytes is damaged UTF-8, not cp1252. One with zero bytes and wrong ones is no text: it is a
+    ValueError. What is no ordinary file, and can be read only once, is taken for UTF-8.
     """
     if not path.is_file():
         return "utf-8"

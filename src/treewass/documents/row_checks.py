@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import difflib
 import math
 import reprlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -13,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treewass.compute.arguments import argument, has_argument
+from treewass.compute.arguments import argument, did_you_mean, has_argument
 
 __all__ = [
     "BadRow",
@@ -119,7 +118,7 @@ def to_document(place: str, fields: Mapping[str, object], request: Request) -> D
     request = _resolved(request, fields)
     missing = [column for _, column in request.wanted if column not in fields]
     if missing:
-        listed = " and ".join(f"no field {column!r}{_suggestion(column, fields)}" for column in missing)
+        listed = " and ".join(f"no field {column!r}{did_you_mean(column, fields)}" for column in missing)
         return BadRow(place, f"{listed}; the fields are {list_names(fields)}")
     try:
         return Document(
@@ -144,8 +143,7 @@ def _text(fields: Mapping[str, object], columns: tuple[str, ...]) -> str:
         if not isinstance(value, str):
             of_column = f" in {column!r}" if len(columns) > 1 else ""
             raise ValueError(f"the text{of_column} is {_kind(value)}; expected a string")
-        if not _is_encodable(value):
-            raise ValueError("the text holds half of a surrogate pair, which is no character")
+        _demand_characters(value, "the text")
     if len(values) == 1:
         return str(values[0])
     return "\n".join(str(value) for value in values if str(value).strip())
@@ -199,7 +197,7 @@ def _label(value: object) -> str:
     label = str(value).strip()  # " sports " and "sports" are one class
     if not label:
         raise ValueError("the label is empty")
-    return label
+    return _demand_characters(label, "the label")
 
 
 def _part(fields: Mapping[str, object], column: str | None) -> str | None:
@@ -264,8 +262,10 @@ def _plain(value: object) -> object:
     >>> _plain(np.int8(3)), _plain(datetime.date(2020, 2, 1)), _plain(True), _plain(float("nan"))
     (3, '2020-02-01', 'true', None)
     """
-    if value is None or isinstance(value, str):
-        return value
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return _demand_characters(value, "a field")
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -290,15 +290,18 @@ def check_names(source: object, names: Collection[str], request: Request, hint: 
     if not wrong:
         return
     found = " and ".join(
-        f"no column {column!r}{_suggestion(column, listed)}"
+        f"no column {column!r}{did_you_mean(column, listed)}"
         if column not in listed
         else f"{listed.count(column)} columns {column!r}"
         for _, column in wrong
     )
-    options = dict.fromkeys(argument(name, "…") for name, _ in wrong if has_argument(name))
-    plural = "s" if len(wrong) > 1 else ""
-    remedy = f"Name the right one{plural} with {' and '.join(options)}." if options else "Rename all but one."
-    raise ValueError(f"{source}: {found} in the header; the columns are {list_names(listed)}. {remedy}{hint}")
+    missing = [name for name, column in wrong if column not in listed]
+    options = dict.fromkeys(argument(name, "…") for name in missing if has_argument(name))
+    plural = "s" if len(missing) > 1 else ""
+    remedy = f" Name the right one{plural} with {' and '.join(options)}." if options else ""
+    if len(missing) < len(wrong):
+        remedy += " Rename all but one of the same name."
+    raise ValueError(f"{source}: {found} in the header; the columns are {list_names(listed)}.{remedy}{hint}")
 
 
 def header_hint(header: list[str], delimiter: str) -> str:
@@ -316,19 +319,15 @@ def list_names(names: Collection[str]) -> str:
     return f"{shown} and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else shown
 
 
-def _suggestion(column: str, names: Collection[str]) -> str:
-    """Suggest a column that is spelled much like another."""
-    plain = {str(name).strip().casefold(): name for name in names}
-    near = difflib.get_close_matches(column.strip().casefold(), plain, n=1)
-    return f" (did you mean {plain[near[0]]!r}?)" if near else ""
-
-
-def _is_encodable(text: str) -> bool:
+def _demand_characters(text: str, name: str) -> str:
+    """Return a text; refuse one with bytes that were not decoded, or with half of a surrogate pair, from JSON."""
     try:
         text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    except UnicodeEncodeError as error:
+        if "\udc80" <= text[error.start] <= "\udcff":
+            raise ValueError(f"{name} holds bytes that are not UTF-8, as the rest of the file is") from None
+        raise ValueError(f"{name} holds half of a surrogate pair, which is no character") from None
+    return text
 
 
 def _kind(value: object) -> str:

@@ -34,7 +34,7 @@ def parquet_rows(path: Path, request: Request) -> Rows:
         names = file.schema_arrow.names
         check_names(path, names, request)
         batches = file.iter_batches(_BATCH, columns=_chosen(names, request))
-        yield from _rows((batch.to_pydict() for batch in batches), request)
+        yield from _rows((batch.to_pydict() for batch in batches), request, first=1)
 
 
 def arrow_rows(path: Path, request: Request, classes: Sequence[str] | None = None) -> Rows:
@@ -48,7 +48,7 @@ def arrow_rows(path: Path, request: Request, classes: Sequence[str] | None = Non
         names = reader.schema.names
         check_names(path, names, request)
         columns = _chosen(names, request)
-        yield from _rows((batch.select(columns).to_pydict() for batch in batches), request, classes)
+        yield from _rows((batch.select(columns).to_pydict() for batch in batches), request, classes, first=1)
 
 
 def excel_rows(path: Path, request: Request) -> Rows:
@@ -158,10 +158,14 @@ def _chosen(names: Sequence[str], request: Request) -> list[str]:
 
 
 def _rows(
-    batches: Iterable[Mapping[str, Sequence[Any]]], request: Request, classes: Sequence[str] | None = None
+    batches: Iterable[Mapping[str, Sequence[Any]]],
+    request: Request,
+    classes: Sequence[str] | None = None,
+    *,
+    first: int = 0,
 ) -> Rows:
-    """Make documents of batches of columns; rows are counted from 0, as programs do."""
-    number = 0
+    """Make documents of batches of columns; rows are counted from `first`: 1 in files, 0 in objects, as programs do."""
+    number = first
     for batch in batches:
         names = _chosen(list(batch), request)
         for values in zip(*(batch[name] for name in names), strict=True):

@@ -104,18 +104,22 @@ def json_list_rows(stream: TextIO, path: Path, request: Request) -> Iterator[Doc
 
 
 def _lines_of_objects(lines: Iterator[str], path: Path, request: Request) -> Iterator[Document | BadRow]:
-    """Read JSON lines; refuse one object on several lines, which is no row."""
+    """Read JSON lines; refuse one object on several lines, or around a list of objects, which is no row."""
     every = list(lines)
     try:
-        whole = json.loads("".join(every)) if len(every) > 1 else None
+        whole = json.loads("".join(every))
     except (ValueError, RecursionError):
         whole = None
-    if isinstance(whole, dict):
+    if isinstance(whole, dict) and (len(every) > 1 or any(map(_is_list_of_objects, whole.values()))):
         raise ValueError(
             f"{path}: expected a list of JSON objects, or one on each line, found one object with the fields "
             f"{list_names(whole)}. Write the list that it holds to a file of its own (pandas: orient='records')."
         )
     yield from json_rows(iter(every), path, request)  # type: ignore[arg-type]
+
+
+def _is_list_of_objects(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
 
 
 @contextmanager
@@ -206,20 +210,19 @@ def _head(stream: TextIO, request: Request, delimiter: str | None, usual: str, n
 
 def labelled_line_rows(stream: TextIO, path: Path, request: Request) -> Iterator[Document | BadRow]:  # noqa: ARG001
     """Read lines of a label, a tab and a text, or of a text alone; blank lines are skipped."""
+    named = Request(label=None if request.label is None else "label")
     for number, line in enumerate(stream, start=1):
         if not line.strip():
             continue
         place, line = f"line {number}", line.removesuffix("\n")
         if request.label is None:
-            yield Document(place, line)
+            yield to_document(place, {"text": line}, named)
             continue
         label, tab, text = line.partition("\t")
         if not tab:
             yield BadRow(place, "no tab between a label and a text")
-        elif not label.strip():
-            yield BadRow(place, "the label is empty")
         else:
-            yield Document(place, text, label.strip())
+            yield to_document(place, {"text": text, "label": label}, named)
 
 
 def folder_rows(folder: Path, read: Callable[[Path], str], *, labelled: bool) -> Iterator[Document | BadRow]:
