@@ -56,6 +56,7 @@ def test_it_serves_stops_gracefully_and_leaves_the_writes_in_the_model(folder):
     assert process.returncode == 0
     assert "1 write folded into the model" in process.log
     assert "POST /api/documents 201" in process.log
+    assert re.search(r"loading \S+; the first start on a machine compiles loops", process.log)
     assert DocumentModel.load(folder).document(15).text == "a cat sleeps"
 
 

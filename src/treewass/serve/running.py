@@ -98,6 +98,7 @@ def run_service(
         require(module, purpose="The service", extra="serve")
     path = Path(folder)
     _prepare_process(json_log)
+    _LOGGER.info("loading %s; the first start on a machine compiles loops, which takes up to half a minute", path)
     kind = file_system(path, _MOUNTS.read_text(encoding="utf-8") if _MOUNTS.exists() else "")
     if store is None and kind.removeprefix("fuse.") in _NETWORK:
         _LOGGER.warning("%s is on a network file system (%s), where SQLite can lose writes", path, kind)
