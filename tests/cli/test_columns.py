@@ -61,7 +61,7 @@ def test_predict_takes_all_but_the_label(model, tmp_path):
     said = run("predict", model, news, "-o", out)
     assert "--text body --id number --title subject --keep year,who\n" in said.stderr
     assert "wrong" not in said.stderr
-    assert out.read_text("utf-8").startswith("row,place,id,title,label,probability,year,who,text\n")
+    assert out.read_text("utf-8").startswith("row,place,id,title,label,probability,known,year,who,text\n")
     run("predict", model, news, "-o", f"{tmp_path}/out/")
 
 

@@ -1,5 +1,6 @@
 """The commands, end to end: in this process, and as the program that is installed."""
 
+import csv
 import json
 import os
 import re
@@ -186,6 +187,8 @@ def test_a_filter_that_no_document_passes_is_said(model):
     result = runner.invoke(cli.app, ["search", str(model), "cat", "--label", "bird"])
     assert (result.exit_code, result.stdout) == (0, "")
     assert "No document passes the filter. Labels: car, cat, dog." in result.stderr
+    result = runner.invoke(cli.app, ["search", str(model), "cat", "--label", "Catt"])
+    assert "No document passes the filter (did you mean 'cat'?). Labels" in result.stderr
     assert "passes the filter" not in runner.invoke(cli.app, ["search", str(model), "cat", "--label", "cat"]).stderr
 
 
@@ -290,6 +293,25 @@ def test_predict_numbers_unknown_texts_over_all_blocks(model, tmp_path, monkeypa
     ]
 
 
+@pytest.mark.filterwarnings("ignore::treewass.EmptyDocumentWarning")
+def test_files_of_labels_say_which_texts_hold_a_known_word(model, tmp_path, monkeypatch):
+    monkeypatch.setattr(predict, "_BLOCK", 2)
+    (tmp_path / "plain.txt").write_text("cat\nxyzzy\ncat\nxyzzy\n", encoding="utf-8")
+    for name in ("out.csv", "out.jsonl"):
+        invoke("predict", model, tmp_path / "plain.txt", "-o", tmp_path / name)
+    with (tmp_path / "out.csv").open(encoding="utf-8", newline="") as stream:
+        assert [row["known"] for row in csv.DictReader(stream)] == ["true", "false"] * 2
+    written = (tmp_path / "out.jsonl").read_text("utf-8")
+    for lines in (written, invoke("predict", model, tmp_path / "plain.txt", "--json")):
+        assert [json.loads(line)["known"] for line in lines.splitlines()] == [True, False] * 2
+
+
+def test_texts_that_are_all_empty_are_one_error(tmp_path):
+    data = write(tmp_path / "pets.csv", "text,label\n" + ",cat\n,dog\n" * 10)
+    with pytest.raises(ValueError, match="word"):  # and no warning, which would be an error
+        invoke("fit", data, "-o", tmp_path / "m")
+
+
 def test_control_characters_are_not_printed(model, tmp_path):
     (tmp_path / "plain.txt").write_text("my \x1b[31mcat\x9b\n", encoding="utf-8")
     assert invoke("predict", model, tmp_path / "plain.txt").endswith("\tmy \ufffd[31mcat\ufffd\n")
@@ -390,7 +412,7 @@ def test_the_program_answers_by_exit_code_and_one_sentence(model, data, tmp_path
             "a.tsv",
             b"text\tlabel\tsplit\tsplit\na\tb\tc\td\n",
             ("--label", "label"),
-            "Name the right one with --split '…'.",
+            "Rename all but one of the same name.",
         ),
         (
             "a.tsv",
@@ -399,7 +421,7 @@ def test_the_program_answers_by_exit_code_and_one_sentence(model, data, tmp_path
             "'split' is 'c'; expected 'train' or 'test' (--split '' ignores the column)\n",
         ),
         ("a.json", b"{}", (), "no field 'text'"),
-        ("a.pdf", b"", (), "Pass --format as one of 'jsonl'"),
+        ("a.odd", b"", (), "Pass --format as one of 'jsonl'"),
         ("a.csv", b"", ("--format", "xml"), "Expected --format to be one of 'jsonl'"),
         ("a.csv", b"", ("--format", "folder"), "but --format folder reads a folder. Leave --format out"),
         (".", None, ("--format", "csv"), "but --format csv reads a file. Pass the path of a file, or --format folder"),
@@ -631,6 +653,8 @@ def test_compare_writes_a_table_and_the_papers(tmp_path):
     assert "1 bad row left out" in result.stderr
     assert (tmp_path / "bad.csv").read_text().splitlines()[1:] == ["line 32,the label is empty"]
     assert (tmp_path / "t.md").read_text().splitlines()[2].startswith("| bag of words, L1")
+    for said in (result.stdout, (tmp_path / "t.md").read_text()):
+        assert "Means over 2 splits, with their 95 % intervals" in said
     assert "@article{pedregosa2011scikit" in (tmp_path / "t.bib").read_text()
     wrong = runner.invoke(cli.app, ["compare", str(data), "--methods", "magic"])
     assert "got magic" in str(wrong.exception)
@@ -645,7 +669,11 @@ def test_texts_without_labels_are_learned_from_only_if_asked(tmp_path):
     assert re.search(r"no column 'label'.*--no-labels", str(wrong.exception))
     assert runner.invoke(cli.app, [*asked, "--no-labels", "--label", "topic"]).exit_code == 2
     result = runner.invoke(cli.app, [*asked, "--no-labels"])
-    assert "9 documents without labels" in result.output
+    assert re.search(r"9 documents without labels, \d+ words, in .* s with loading and compiling\.", result.output)
+    explained = runner.invoke(cli.app, ["explain", str(tmp_path / "model"), "cats purr"])
+    assert "Expected a second text to compare with, since the model was learned without labels" in str(
+        explained.exception
+    )
     refused = runner.invoke(cli.app, ["predict", str(tmp_path / "model"), str(data)])
     assert "learned without" in str(refused.exception)
 

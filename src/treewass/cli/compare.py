@@ -104,9 +104,10 @@ def compare_command(
             report=lambda sentence: advance(1, sentence),
         )
     header, rows = comparison_table(found)
+    over = _over(splits)
     if target is not None:
         for path, content in (
-            (target, _csv(header, rows) if target.suffix == ".csv" else _markdown(header, rows)),
+            (target, _csv(header, rows) if target.suffix == ".csv" else f"{_markdown(header, rows)}\n{over}\n"),
             (target.with_suffix(".bib"), bibtex(COMPARABLE[name] for name in chosen)),
         ):
             with replacing(path) as place:
@@ -115,7 +116,7 @@ def compare_command(
         for one in found:
             print_json(asdict(one))
     else:
-        _show(header, rows)
+        _show(header, rows, over)
     if target is not None:
         typer.echo(f"Written to {target} and {target.with_suffix('.bib')}.", err=True)
 
@@ -131,10 +132,17 @@ def _csv(header: list[str], rows: list[list[str]]) -> str:
     return written.getvalue()
 
 
-def _show(header: list[str], rows: list[list[str]]) -> None:
+def _over(splits: int) -> str:
+    """Say what the figures are."""
+    if splits == 1:
+        return "One split: no intervals."
+    return f"Means over {splits} splits, with their 95 % intervals; more splits make these narrower."
+
+
+def _show(header: list[str], rows: list[list[str]], over: str) -> None:
     from rich.table import Table
 
-    table = Table()
+    table = Table(caption=over, caption_justify="left")
     for place, name in enumerate(header):
         table.add_column(name, justify="left" if place < 2 else "right")
     for row in rows:

@@ -157,7 +157,7 @@ def refuse_data(output: str | Path, data: list[str], option: str) -> None:
 def empty_texts_said(corpus: Corpus, consequence: str, rows: NDArray[np.intp] | None = None) -> Iterator[None]:
     """Warn once about texts without a word, with their places in the data, and let nobody else warn about them.
 
-    They are those of `rows`, or those that hold no word at all.
+    They are those of `rows`, or those that hold no word at all. They are said in the end, not before an error.
     """
     import numpy as np
 
@@ -166,10 +166,10 @@ def empty_texts_said(corpus: Corpus, consequence: str, rows: NDArray[np.intp] | 
     has_word = re.compile(r"\w").search
     if rows is None:
         rows = np.array([row for row, text in enumerate(corpus.texts) if not has_word(text)], dtype=np.intp)
-    warn_about_empty_rows(rows, consequence, corpus.places)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EmptyDocumentWarning)
         yield
+    warn_about_empty_rows(rows, consequence, corpus.places)
 
 
 def _of_standard_input(settings: dict[str, Any], remembered: Columns) -> Corpus:

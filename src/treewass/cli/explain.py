@@ -36,6 +36,11 @@ def explain_command(
     say_waiting_writes(model)
     one = _document(loaded, first)
     if second is None:
+        if not loaded.contents_.classes:
+            raise ValueError(
+                "Expected a second text to compare with, since the model was learned without labels: it has none to "
+                f"explain. Run: treewass explain {model} A B"
+            )
         text = _shown(loaded, one)
         prediction = loaded.explain_prediction(text) if isinstance(one, str) else loaded.explain_prediction(id=one)
         if as_json:

@@ -253,9 +253,11 @@ def _show(model: DocumentModel, output: str, evaluation: Evaluation | None, seco
         console.print(_advice(evaluation), style="dim", markup=False)
     held = model.contents_
     classes = f" in {len(held.classes)} classes" if held.classes else " without labels"
+    is_first = evaluation is None or evaluation.n_train == len(held.index)  # otherwise all is loaded by then
+    took = f", in {seconds:.1f} s{' with loading and compiling' if is_first else ''}" if seconds >= 0.05 else ""
     console.print(
-        f"Learned from {len(held.index)} documents{classes}, {len(held.counter.words)} words"
-        f"{f', in {seconds:.1f} s' if seconds >= 0.05 else ''}. Written to {output}.\n"
+        f"Learned from {len(held.index)} documents{classes}, {len(held.counter.words)} words{took}. "
+        f"Written to {output}.\n"
         f'Next: treewass search {output} "some words", or treewass report {output} -o report.html',
         highlight=False,
         markup=False,

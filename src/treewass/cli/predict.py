@@ -84,7 +84,7 @@ def predict_command(
     """Predict the labels of texts: label, probability and the beginning of the text, with tabs between them.
 
     A file has a line for each text, in their order, with its row, counted from 0, its place in the data, and the id,
-    the title and the columns that you name.
+    the title and the columns that you name. In the column `known`, false says that the model knows no word of the text.
 
     If the output is a folder, data is read file by file, and each file gets a Parquet file with the columns label and
     probability, in the order of its rows.
@@ -138,10 +138,12 @@ def predict_command(
         for block in in_blocks(len(corpus), _BLOCK, "predicting"):
             counted = count_texts(held, corpus.texts[block])
             probabilities = class_probabilities(counted)
-            unknown += (counted.unknown + block.start).tolist()
+            without_words = set(counted.unknown.tolist())
+            unknown += [row + block.start for row in without_words]
             best += probabilities.argmax(axis=1).tolist()
             for row in range(block.start, block.stop):
-                write(_record(corpus, row, held, best[row], probabilities[row - block.start].tolist()))
+                is_known = row - block.start not in without_words
+                write(_record(corpus, row, held, best[row], probabilities[row - block.start].tolist(), is_known))
     warn_about_empty_rows(np.array(unknown, dtype=np.intp), UNKNOWN_TEXTS, corpus.places)
     if output is not None:
         typer.echo(f"{counted_noun(len(corpus), 'label')} written to {output}.", err=True)
@@ -174,13 +176,13 @@ def _check_output(path: Path) -> None:
     check_folder(path)
 
 
-def _record(corpus: Corpus, row: int, held: Contents, code: int, shares: list[float]) -> Record:
+def _record(corpus: Corpus, row: int, held: Contents, code: int, shares: list[float], is_known: bool) -> Record:
     """Say everything about one prediction."""
     record: Record = {"row": row, "place": (corpus.places or ())[row]}
     for name, values in (("id", corpus.keys), ("title", corpus.titles)):
         if values is not None:
             record[name] = values[row]
-    record |= {"label": held.classes[code], "probability": round(shares[code], 6)}
+    record |= {"label": held.classes[code], "probability": round(shares[code], 6), "known": is_known}
     if corpus.labels is not None:
         record["true_label"] = corpus.labels[row]
     record |= {name: values[row] for name, values in corpus.columns.items() if name not in record}
@@ -225,6 +227,7 @@ def _writer(output: str | None, as_json: bool, defuse: bool) -> Iterator[Callabl
             if is_first:
                 table.writerow(cells)
                 is_first = False
+            cells["known"] = "true" if record["known"] else "false"
             table.writerow([defused(cell) if defuse else cell for cell in cells.values()])
 
         yield write
