@@ -229,6 +229,14 @@ def test_tree_is_browsed_from_the_root_to_every_word(client, fitted):
     assert seen == set(fitted.words_)
 
 
+def test_branches_are_listed_as_the_outline_orders_them(client, fitted):
+    outline = fitted.outline()
+    told, mixed = outline.told_and_mixed(0)
+    children = client.get("/api/tree").json()["children"]
+    listed = [(child["node"], child["is_mixed"]) for child in children if child["mass"] > 0]
+    assert listed == [(node.node, False) for node in told] + [(node.node, True) for node in mixed]
+
+
 def test_tree_shows_documents_that_were_added(writer):
     before = writer.get("/api/tree").json()
     post(writer, "documents", 201, documents=[{"text": "cat cat cat", "label": "cat"}])
