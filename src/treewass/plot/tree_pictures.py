@@ -269,7 +269,7 @@ def interactive_tree(
         )
     )
     figure.update_layout(
-        margin={"l": 0, "r": 0, "t": 0, "b": 0},
+        margin={"l": 0, "r": 0, "t": 28, "b": 0},
         height=620,
         uniformtext={"minsize": 10, "mode": "hide"},
         paper_bgcolor="rgba(0,0,0,0)",
@@ -324,7 +324,7 @@ class _Drawing:
         classes = "".join(shown) if len(self._outline.classes) > 1 else ""
         hover = f"<b>{words}</b><br>{node.n_words} words, {100 * node.mass:.1f} % of the mass{classes}"
         parent = f"node{node.parent}" if node.parent >= 0 else ""
-        color = self._color(self._outline.classes.index(label), share)
+        color = GREY if is_folded else self._color(self._outline.classes.index(label), share)
         self._parts.append((f"node{node.node}", parent, name, value, color, hover))
 
     def _name(self, node: OutlineNode) -> str:

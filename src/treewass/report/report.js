@@ -75,6 +75,8 @@
   };
   delete figure.layout.template;
   figure.data[0].marker.line.color = ground();
+  figure.data[0].pathbar.visible = false; // the buttons lead back; its room would be an empty strip
+  figure.layout.margin.t = 0;
   draw(picture, figure.data, figure.layout, () => Plotly.restyle(picture, { "marker.line.color": ground() }), (point) => show(point.id.split("/")[0]));
   show(root);
 
