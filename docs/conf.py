@@ -40,7 +40,7 @@ html_js_files = [
             "defer": "defer",
             "body": "addEventListener('DOMContentLoaded', () => {"
             "document.querySelectorAll('.caption[role=heading]').forEach((one) => { one.ariaLevel = 2; });"
-            "document.querySelectorAll('pre, .table-wrapper').forEach((one) => { one.tabIndex = 0; });"
+            "document.querySelectorAll('pre, .table-wrapper, .math-wrapper').forEach((one) => { one.tabIndex = 0; });"
             "document.querySelectorAll('aside.toc-drawer').forEach((one) => { one.ariaLabel = 'On this page'; });});",
         },
     )

@@ -79,7 +79,7 @@ def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     model = DocumentModel()
     fit_corpus(model, load_docstrings(), test_size=0.3, seed=0)
-    save_picture(tree(model), FOLDER / "tree.png")
+    save_picture(tree(model, max_rows=24), FOLDER / "tree.png")
     query = "remove noise from an image with a smoothing filter"
     save_picture(plan(model.explain(query, "fit a smoothing spline to noisy data")), FOLDER / "plan.png")
     save_picture(confusion(Evaluation.from_dict(model.contents_.evaluation)), FOLDER / "confusion.png")

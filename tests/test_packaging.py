@@ -109,6 +109,34 @@ def test_the_service_asks_for_the_uvicorn_that_it_is_tested_with():
     assert least == f"uvicorn>={pinned}"
 
 
+def name_repository(folder):
+    command = [sys.executable, ROOT / "packaging" / "name_repository.py"]
+    return subprocess.run(command, cwd=folder, capture_output=True, encoding="utf-8", check=False)
+
+
+def test_the_page_of_the_package_index_gets_the_address_of_the_repository(tmp_path):
+    for name in ("README.md", "pyproject.toml"):
+        (tmp_path / name).write_bytes((ROOT / name).read_bytes())
+    citation = re.sub("^(# )?repository-code: .*\n", "", (ROOT / "CITATION.cff").read_text("utf-8"), flags=re.MULTILINE)
+    (tmp_path / "CITATION.cff").write_text(citation, "utf-8")
+    refused = name_repository(tmp_path)
+    assert refused.returncode == 1
+    assert "repository-code in CITATION.cff" in refused.stderr
+    assert (tmp_path / "README.md").read_bytes() == (ROOT / "README.md").read_bytes()
+    (tmp_path / "CITATION.cff").write_text(f'{citation}\nrepository-code: "https://example.org/us/treewass"\n', "utf-8")
+    assert name_repository(tmp_path).returncode == 0
+    readme = (tmp_path / "README.md").read_text("utf-8")
+    targets = re.findall(r"\]\(([^)]+)\)", readme)
+    address = "https://example.org/us/treewass"
+    assert all(target.startswith("https://") for target in targets)
+    assert f"{address}/raw/v{treewass.__version__}/docs/images/tree.png" in targets
+    for target in targets:
+        assert (ROOT / target.partition("#")[0].partition(f"/v{treewass.__version__}/")[2]).is_file()
+    project = tomllib.loads((tmp_path / "pyproject.toml").read_text("utf-8"))["project"]
+    assert project["urls"]["Source"] == address
+    assert project["name"] == "treewass"
+
+
 @pytest.fixture(scope="module")
 def archives(tmp_path_factory):
     """The wheel and the source archive, as ``python -m build`` makes them."""
@@ -131,6 +159,7 @@ def test_archives_hold_what_they_should(archives):
     with tarfile.open(source) as archive:
         members = {member.split("/", 1)[-1] for member in archive.getnames()}
     assert {"tests/test_packaging.py", "docs/conf.py", "Makefile", "constraints.txt", "LICENSE"} <= members
+    assert {"Dockerfile", "packaging/treewass.service", "packaging/name_repository.py"} <= members
     assert {"benchmarks/pyproject.toml", "benchmarks/treewass_bench/commands.py"} <= members
     assert not [member for member in members if member.startswith(("docs/_build", ".venv"))]
 

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.cards.cases import shown_objects
+from treewass import DocumentModel
 
 pytestmark = pytest.mark.browser
 
@@ -46,3 +47,11 @@ def test_the_notebooks_theme_decides(page):
 
 def test_cards_fit_a_phone(page):
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    plain = DocumentModel(n_neighbors=1).fit(["the cat purrs", "a dog growls"] * 2, ["cat", "dog"] * 2)
+    cards = [plain.explain("my cat purrs", "a dog"), plain.explain_prediction("a cat")]
+    page.set_content("<title>notebook</title>" + "".join(card._repr_html_() for card in cards))
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    for card in page.locator(".card").all():
+        assert card.evaluate("card => card.scrollWidth <= card.clientWidth")
+        card.focus()
+        assert card.evaluate("card => card === document.activeElement && card.ariaLabel !== ''")

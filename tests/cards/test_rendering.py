@@ -48,11 +48,19 @@ KINDS = ["model", "unfitted", "hit", "document", "prediction", "comparison", "ou
 def test_cards_are_whole_and_hold_nothing_that_runs(objects, kind):
     found = Elements(objects[kind]._repr_html_())
     assert found.names <= ELEMENTS
-    assert found.attributes <= {"class", "style", "scope", "open"}
+    assert found.attributes <= {"class", "style", "scope", "open", "tabindex", "role", "aria-label"}
     text = "".join(found.texts)
     assert text.strip()
     if kind in ("model", "unfitted", "hit", "document", "report"):
         assert "<script>document.title='owned'</script>" in text
+
+
+@pytest.mark.filterwarnings("ignore::treewass.EmptyDocumentWarning")
+def test_a_prediction_for_an_unknown_text_says_so():
+    model = DocumentModel(n_neighbors=1).fit(["a cat", "the cat", "a dog"], ["cat", "cat", "dog"])
+    said = "knows no word of it"
+    assert said in model.explain_prediction("zzz")._repr_html_()
+    assert said not in model.explain_prediction("a cat")._repr_html_()
 
 
 def test_a_model_shows_its_classes_and_its_errors():

@@ -153,6 +153,17 @@ def test_the_outline_adds_up(seed):
     assert heaviest == sorted(heaviest, reverse=True)
 
 
+def test_mixed_branches_come_last_however_large_they_are():
+    metric = TreeMetric(Tree([-1, 0, 0, 0], word_nodes=[1, 2, 3]))
+    outline = tree_outline(metric, [[9, 1, 0], [8, 0, 2]], ["pet", "car"], ["the", "cat", "wheel"])
+    told, mixed = outline.told_and_mixed(0)
+    assert [node.node for node in told] == [3, 2]
+    assert [node.node for node in mixed] == [1]
+    assert outline.told_first(0) == told + mixed
+    plain = tree_outline(metric, [[2, 1, 1], [2, 1, 1]], ["pet", "car"], ["the", "cat", "wheel"])
+    assert [node.node for node in plain.told_and_mixed(0)[0]] == [1, 2, 3]  # nothing tells, so nothing is held back
+
+
 def test_an_outline_of_what_does_not_fit_is_refused():
     metric, documents = random_case(0, 1)
     with pytest.raises(ValueError, match="one label per document"):

@@ -18,6 +18,12 @@ def test_addends_name_what_counts_and_add_up_the_others():
     assert found[1][2].startswith("2 of 3 are pet, 1 car")
 
 
+def test_a_few_near_neighbours_that_outweigh_the_others_are_said_to():
+    assert explained(log_odds=1.0, neighbor_support=1.0).addends()[0][2].endswith("count more")
+    said = explained(log_odds=1.0, neighbor_support=-0.6).addends()[0][2]
+    assert said == "2 of 3 are pet, 1 car; nearer ones count more, so car outweighs pet"
+
+
 def test_without_channels_neighbours_and_prior_are_all():
     assert [name for name, _, _ in explained(log_odds=1.0, neighbor_support=1.0).addends()] == ["neighbours", "prior"]
 

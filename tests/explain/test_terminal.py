@@ -117,3 +117,13 @@ def test_control_characters_do_not_reach_the_terminal():
     shown = colored_text("a \x1b[31mcat\r\n\x9b\x07 purrs", [(7, 10, "cat")], {"cat": 1.0})
     assert shown.plain == "a \ufffd[31mcat \n\ufffd\ufffd purrs"
     assert [shown.plain[span.start : span.end] for span in shown.spans] == ["cat"]
+
+
+def test_a_column_that_is_empty_in_every_row_is_left_out():
+    def header(title):
+        neighbors = (Hit(4, "pet", text="a cat", distance=1.0, title=title), Hit(5, "car", text="a car", distance=2.0))
+        found = PredictionExplanation("pet", (("pet", 0.8), ("car", 0.2)), neighbors, "car")
+        return next(line for line in printed(prediction_view(found, "a cat", [])).splitlines() if "distance" in line)
+
+    assert "title" in header("On cats")
+    assert "title" not in header(None)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from treewass import Tree, TreeMetric, plot
-from treewass.cards.colors import class_color
+from treewass.cards.colors import GREY, class_color
 from treewass.explain import tree_outline
 
 
@@ -33,10 +33,20 @@ def test_a_large_tree_is_cut_to_what_can_be_read(large):
     assert everything == pytest.approx(1)
 
 
+def test_branches_in_which_no_class_stands_out_share_the_last_line():
+    metric = TreeMetric(Tree([-1, 0, 0, 0, 1, 1], word_nodes=[4, 5, 2, 3, 3]))
+    counts = [[4, 4, 2, 0, 1], [4, 4, 2, 1, 1], [4, 4, 2, 0, 3]]
+    outline = tree_outline(metric, counts, ["pet", "car", "car"], ["the", "of", "a", "wheel", "road"])
+    drawn = [text.get_text().strip() for text in plot.tree(outline).texts]
+    assert drawn[-2:] == ["the, of, a", "mixed"]
+    assert "mixed" not in drawn[:-2]
+    assert plot.tree(outline).texts[-1].get_color() == GREY
+
+
 def folded(outline):
     """Branches right below the root whose main class has little more than its even share."""
     even = 1 / len(outline.classes)
-    return [n for n in outline.nodes if n.parent == 0 and (max(n.classes) - even) / (1 - even) <= 0.1]
+    return [n for n in outline.nodes if n.parent == 0 and (max(n.classes) - even) / (1 - even) <= 0.2]
 
 
 def test_the_interactive_tree_holds_the_tree(large):

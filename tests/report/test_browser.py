@@ -167,6 +167,34 @@ def test_near_duplicates_can_be_filtered(page):
     assert page.locator("form[data-list=pairs] output").inner_text() == f"{visible.count()} shown"
 
 
+def test_the_first_of_a_long_list_are_shown_and_all_are_searched(browser, tmp_path):
+    texts, labels, _ = labelled_texts(60)
+    copies = [f"{text} {copy}" for text in texts[:20] for copy in ("one", "two", "three")]
+    model = DocumentModel(n_neighbors=3).fit(
+        [*texts, *copies], [*labels, *[label for label in labels[:20] for _ in range(3)]]
+    )
+    make_report(model).write_html(tmp_path / "report.html")
+    with browser.new_context() as context:
+        page = context.new_page()
+        page.goto((tmp_path / "report.html").as_uri())
+        page.wait_for_selector("#map-picture[data-ready=true]")
+        visible = page.locator("#pairs details:not([hidden])")
+        total = page.locator("#pairs details").count()
+        assert visible.count() == 50 < total
+        last = page.locator("#pairs details").last.locator("summary .id").first.inner_text()
+        page.fill("form[data-list=pairs] input", last)
+        assert 1 <= visible.count() < 50
+        page.fill("form[data-list=pairs] input", "")
+        output = page.locator("form[data-list=pairs] output")
+        assert output.inner_text() == f"50 of {total} shown"
+        page.locator("button[data-list=pairs]").press("Enter")
+        assert visible.count() == total
+        assert page.locator("button[data-list=pairs]").is_hidden()
+        assert page.evaluate(
+            "document.activeElement.closest('details') === document.querySelectorAll('#pairs details')[50]"
+        )
+
+
 def opacities(page):
     """How strongly the points of the map are drawn."""
     return page.evaluate(

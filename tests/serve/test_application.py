@@ -7,7 +7,7 @@ from itertools import islice
 
 import pytest
 
-from tests.serve.conftest import TEXTS, TOKEN
+from tests.serve.conftest import LABELS, TEXTS, TOKEN
 from treewass import DocumentModel
 from treewass.model.queries import MOST_TYPED
 from treewass.serve import LiveModel, NewDocument, Settings, create_app, guarded_routes
@@ -227,6 +227,25 @@ def test_tree_is_browsed_from_the_root_to_every_word(client, fitted):
         nodes += [child["node"] for child in branch["children"]]
         seen.update(word["word"] for word in branch["words"])
     assert seen == set(fitted.words_)
+
+
+def test_branches_are_listed_as_the_outline_orders_them(client, fitted):
+    outline = fitted.outline()
+    told, mixed = outline.told_and_mixed(0)
+    children = client.get("/api/tree").json()["children"]
+    listed = [(child["node"], child["is_mixed"]) for child in children if child["mass"] > 0]
+    assert listed == [(node.node, False) for node in told] + [(node.node, True) for node in mixed]
+
+
+def test_words_that_a_given_metric_does_not_know_are_not_counted(fitted, tmp_path):
+    from starlette.testclient import TestClient
+
+    model = DocumentModel(metric=fitted.metric_, n_neighbors=1).fit(TEXTS, LABELS)
+    model.update(["a zebra grazes"], ["cat"])
+    model.save(tmp_path / "model")
+    with LiveModel(tmp_path / "model") as live, TestClient(create_app(live, Settings())) as client:
+        words = client.get("/api/model").json()["words"]
+        assert words == client.get("/api/tree").json()["n_words"] == fitted.metric_.n_words
 
 
 def test_tree_shows_documents_that_were_added(writer):

@@ -9,7 +9,7 @@ __all__ = ["GREY", "class_color", "faded", "ink_on", "share_color"]
 GREY = "#9aa0a6"
 _PALETTE = (
     "#3b76af", "#e0812c", "#4f9e4c", "#c9433f", "#8f6bb8", "#8a6556", "#d579b9", "#6f8b3d", "#2fa6b5", "#c2a12b",
-    "#5b5fc7", "#b5476f",
+    "#5b5fc7", "#b5476f", "#487860", "#d08060", "#806080", "#18a888", "#886820", "#3088e8", "#c88090", "#909068",
 )  # fmt: skip
 _GOLDEN = 0.618033988749895  # steps of the hue that never come close to each other
 

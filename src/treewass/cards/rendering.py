@@ -63,7 +63,9 @@ def card(kind: str, **values: Any) -> str:
     macros: Any = template_environment().get_template("cards.html.jinja").module
     style = Markup(read_style())  # our own file # nosec B704
     content: str = getattr(macros, kind)(**values)
-    return f'<div class="treewass card"><style>{style}</style>{content}</div>'
+    # It may have to scroll, which keys can do only with the focus.
+    opening = f'<div class="treewass card" tabindex="0" role="group" aria-label="treewass: {kind}">'
+    return f"{opening}<style>{style}</style>{content}</div>"
 
 
 def class_colors(classes: Sequence[Any]) -> dict[Any, str]:

@@ -23,13 +23,16 @@ __all__ = [
     "OutlineNode",
     "OutlineWord",
     "TreeOutline",
+    "by_telling",
     "class_means",
     "ranked",
+    "stands_out",
     "telling_branches",
     "tree_outline",
 ]
 
 _CLEARLY_MORE = 1.5
+_TELLING = 0.2  # of the way from even shares to one class alone: a branch below it is mixed
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +136,17 @@ class TreeOutline:
 
     def told_first(self, node: int) -> list[OutlineNode]:
         """Return the branches right below a node, those first that tell most about a class by their mass."""
-        even = 1 / len(self.classes)
-        return sorted(self.children(node), key=lambda child: -child.mass * (max(child.classes) - even))
+        told, mixed = self.told_and_mixed(node)
+        return told + mixed
+
+    def told_and_mixed(self, node: int) -> tuple[list[OutlineNode], list[OutlineNode]]:
+        """Part the branches right below a node: those in which a class stands out, and the others if there are any."""
+        children = [child for child in self.nodes if child.parent == node]
+        if not children:
+            return [], []
+        order, n_told = by_telling([child.mass for child in children], [child.classes for child in children])
+        ordered = [children[place] for place in order]
+        return ordered[:n_told], ordered[n_told:]
 
     def main_class(self, node: OutlineNode) -> tuple[Any, float]:
         """Return the class with the largest share of a branch's mass, and that share."""
@@ -315,6 +327,30 @@ def tree_outline(
         for node in np.flatnonzero(below.sum(axis=1) > 0).tolist()
     ]
     return TreeOutline(tuple(nodes), tuple(found.classes))
+
+
+def by_telling(masses: ArrayLike, shares: ArrayLike) -> tuple[NDArray[np.intp], int]:
+    """Order branches by how far a class stands out, and by their mass; say in how many of them one does.
+
+    Where a class stands out in none, they are said to tell all the same: there is nothing to hold them against.
+
+    Examples
+    --------
+    >>> by_telling([0.7, 0.1, 0.2], [[0.5, 0.5], [1.0, 0.0], [0.1, 0.9]])
+    (array([2, 1, 0]), 2)
+    """
+    sizes, parts = np.asarray(masses, dtype=np.float64), np.asarray(shares, dtype=np.float64)
+    n_classes = parts.shape[1]
+    largest = parts.max(axis=1, initial=0.0)
+    is_told = np.asarray(stands_out(largest, n_classes))
+    by_mass_above_even = -sizes * (largest - 1 / max(n_classes, 1))
+    return np.lexsort((-sizes, by_mass_above_even, ~is_told)), int(is_told.sum()) or sizes.size
+
+
+def stands_out(share: Any, n_classes: int) -> Any:
+    """Tell whether the largest share of a class, or each of an array of them, is clearly more than an even one."""
+    even = 1 / max(n_classes, 1)
+    return share - even > _TELLING * (1 - even)
 
 
 def class_means(masses: csr_array, codes: NDArray[np.intp], n_classes: int) -> NDArray[np.float64]:

@@ -113,9 +113,14 @@ class PredictionExplanation:
         """List what adds up to the log-odds: its name, how much it adds, and in words what it is made of."""
         votes = Counter(neighbor.label for neighbor in self.neighbors)
         counted = f"{votes[self.label]} of {len(self.neighbors)} are {self.label}, {votes[self.rival]} {self.rival}"
+        counted += "; nearer ones count more"
+        if votes[self.label] > votes[self.rival] and self.neighbor_support < 0:
+            counted += f", so {self.rival} outweighs {self.label}"
+        if votes[self.label] < votes[self.rival] and self.neighbor_support > 0:
+            counted += f", so {self.label} outweighs {self.rival}"
         listed = [
             ("words", self.word_support, _strongest(self.words)),
-            ("neighbours", self.neighbor_support, f"{counted}; nearer ones count more"),
+            ("neighbours", self.neighbor_support, counted),
             ("prior", self.prior_support, "what the labels start with, whatever the text"),
         ]
         return listed if self.words else listed[1:]

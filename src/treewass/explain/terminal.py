@@ -73,13 +73,15 @@ def prediction_view(prediction: PredictionExplanation, text: str, spans: _Spans)
         parts += [Text(), *_reasons(prediction)]
     if prediction.neighbors:
         title = f"The nearest of {len(prediction.neighbors)} neighbours that vote"
-        table = _table(title, ("distance", "id", "label", "title", "text"))
-        for neighbor in prediction.neighbors[:_MOST_WORDS]:
+        nearest = prediction.neighbors[:_MOST_WORDS]
+        has_titles = any(neighbor.title for neighbor in nearest)
+        table = _table(title, ("distance", "id", "label", *["title"] * has_titles, "text"))
+        for neighbor in nearest:
             named = f"key:{neighbor.key}" if neighbor.key else str(neighbor.id)
             fields = (f"{neighbor.distance:.4f}", named, str(neighbor.label))
             table.add_row(
                 *(Text(visible(field)) for field in fields),
-                Text(excerpt(neighbor.title, _LONGEST_TITLE)),
+                *[Text(excerpt(neighbor.title, _LONGEST_TITLE))] * has_titles,
                 Text(excerpt(neighbor.text)),
                 style="green" if neighbor.label == prediction.label else "red",
             )

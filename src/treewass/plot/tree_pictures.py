@@ -12,7 +12,7 @@ import numpy as np
 
 from treewass.cards.colors import GREY, ink_on, share_color
 from treewass.compute.extras import require
-from treewass.explain.branches import OutlineNode, OutlineWord, TreeOutline
+from treewass.explain.branches import OutlineNode, OutlineWord, TreeOutline, stands_out
 from treewass.plot.charts import new_axes
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ _MOST_BRANCHES, _MOST_WORDS = 6, 6  # of a node that get a line each; the others
 _LABEL_LENGTH = 46
 _LEVELS = 3  # that the tree to click on shows at a time
 _NAMED, _NAME_LENGTH = 3, 22  # words that name a branch there, and their characters
-_TELLING = 0.1  # of the way from even shares to one class alone: branches below it are folded
 _FOLDED = 0.05  # of the size of the others that all folded branches have together
 
 
@@ -53,6 +52,8 @@ class _Part:
 
 def tree(source: DocumentModel | TreeOutline, *, max_rows: int = 36, ax: Axes | None = None) -> Axes:
     """Draw a learned tree, the branches that tell most opened until the picture is full.
+
+    Branches in which no class stands out, such as that of the commonest words, share one grey line, the last.
 
     Parameters
     ----------
@@ -100,6 +101,8 @@ def _opened(outline: TreeOutline, max_rows: int) -> _Part:
     n_rows = 1
 
     def offer(part: _Part) -> None:
+        if part is not root and not stands_out(part.share, len(outline.classes)):
+            return
         if part.node is not None and (inside := _inside(outline, part.node, part.depth + 1, max_rows)):
             gain = sum(_score(entry, outline) for entry in inside) - _score(part, outline)
             heapq.heappush(waiting, (-gain if part is not root else -np.inf, part.node.node, part, inside))
@@ -127,19 +130,18 @@ def _branch(node: OutlineNode, depth: int) -> _Part:
 
 
 def _inside(outline: TreeOutline, node: OutlineNode, depth: int, max_rows: int) -> list[_Part]:
-    """List the branches below a node and its own words; those that tell least are put together."""
-    children = outline.children(node.node)
-    parts = [_branch(child, depth) for child in children]
+    """List the branches below a node and its own words; those that tell least are put together at the end."""
+    told, mixed = outline.told_and_mixed(node.node)
+    children = told + mixed
     n_own = node.n_words - sum(child.n_words for child in children)
     own = [_Part(word.word, word.mass, word.code, word.share, depth) for word in node.own_words]
     if n_own > len(own) or len(own) > (max_rows if node.parent < 0 else _MOST_WORDS):
         own = [_joined_words(outline, node, children, n_own, depth)]
     most = max(max_rows - 1, 1) if node.parent < 0 else _MOST_BRANCHES
-    parts.sort(key=lambda part: -_score(part, outline))
-    if len(parts) > most:
-        rest = [part.node for part in parts[most - 1 :] if part.node is not None]
-        parts = [*parts[: most - 1], _joined_branches(rest, depth)]
-    every = parts + (own if n_own else [])
+    if len(told) + bool(mixed) > most:
+        told, mixed = told[: most - 1], told[most - 1 :] + mixed
+    every = [_branch(child, depth) for child in told] + (own if n_own else [])
+    every += [_joined_branches(mixed, depth)] if mixed else []
     if len(every) > 1 or node.parent < 0:
         return every
     return _inside(outline, every[0].node, depth, max_rows) if every and every[0].node is not None else []
@@ -188,7 +190,7 @@ def _draw_branches(ax: Axes, part: _Part, right: int, n_classes: int) -> None:
     ax.plot([part.depth, middle], [part.height] * 2, color=GREY, linewidth=1.2)
     ax.plot([middle] * 2, [min(heights), max(heights)], color=GREY, linewidth=1.2, solid_capstyle="projecting")
     for entry in part.inside:
-        color = share_color(entry.code, entry.share, n_classes)
+        color = _color(entry, n_classes)
         width = min(0.8 + 9.0 * entry.mass**0.5, 6.0)
         end = part.depth + 1
         ax.plot([middle, end], [entry.height] * 2, color=color, linewidth=width, solid_capstyle="butt")
@@ -200,12 +202,21 @@ def _draw_branches(ax: Axes, part: _Part, right: int, n_classes: int) -> None:
 
 def _draw_label(ax: Axes, row: _Part, right: int, outline: TreeOutline) -> None:
     text = ax.text(right + 0.04 * right, row.height, row.label, va="center", fontsize=9, parse_math=False)
-    if len(outline.classes) == 1:
+    n_classes = len(outline.classes)
+    if n_classes == 1:
         return
+    name = f"{outline.classes[row.code]} {100 * row.share:.0f} %" if stands_out(row.share, n_classes) else "mixed"
     ax.annotate(
-        f"  {outline.classes[row.code]} {100 * row.share:.0f} %", xy=(1, 0.5), xycoords=text, parse_math=False,
-        va="center", fontsize=8, color=share_color(row.code, row.share, len(outline.classes)), fontweight="bold",
+        f"  {name}", xy=(1, 0.5), xycoords=text, parse_math=False,
+        va="center", fontsize=8, color=_color(row, n_classes), fontweight="bold",
     )  # fmt: skip
+
+
+def _color(part: _Part, n_classes: int) -> str:
+    """Return the colour of a part: that of its main class, grey where none stands out."""
+    return (
+        share_color(part.code, part.share, n_classes) if stands_out(part.share, n_classes) or n_classes == 1 else GREY
+    )
 
 
 def interactive_tree(
@@ -288,7 +299,9 @@ class _Drawing:
     def add(self, node: OutlineNode, folded_mass: float | None = None) -> None:
         """Append a branch and all below it; one that is folded is closed, and as large as it is told to be."""
         own = node.own_words[: self._max_words]
-        told, mixed = self._branches(node)
+        told, mixed = self._outline.told_and_mixed(node.node)
+        if node.parent >= 0:  # further down, mixed ones are small as they are
+            told, mixed = told + mixed, []
         inside = sum(child.mass for child in told + mixed) + sum(word.mass for word in own)
         rest = max(node.mass - inside, 0.0) if folded_mass is None else folded_mass
         self._append_branch(node, rest, is_folded=folded_mass is not None)
@@ -302,14 +315,6 @@ class _Drawing:
         for child in mixed:
             self.add(child, min(child.mass, most / len(mixed)))
 
-    def _branches(self, node: OutlineNode) -> tuple[list[OutlineNode], list[OutlineNode]]:
-        """List the branches below a node, those that tell most first, and apart from them those to fold."""
-        every, even = self._outline.told_first(node.node), 1 / len(self._outline.classes)
-        told = [child for child in every if max(child.classes) - even > _TELLING * (1 - even)]
-        if node.parent >= 0 or not told:
-            return every, []
-        return told, [child for child in every if child not in told]
-
     def _append_branch(self, node: OutlineNode, value: float, is_folded: bool) -> None:
         label, share = self._outline.main_class(node)
         name = "mixed" if is_folded else "all words" if node.parent < 0 else self._name(node)
@@ -319,7 +324,7 @@ class _Drawing:
         classes = "".join(shown) if len(self._outline.classes) > 1 else ""
         hover = f"<b>{words}</b><br>{node.n_words} words, {100 * node.mass:.1f} % of the mass{classes}"
         parent = f"node{node.parent}" if node.parent >= 0 else ""
-        color = self._color(self._outline.classes.index(label), share)
+        color = GREY if is_folded else self._color(self._outline.classes.index(label), share)
         self._parts.append((f"node{node.node}", parent, name, value, color, hover))
 
     def _name(self, node: OutlineNode) -> str:

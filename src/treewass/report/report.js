@@ -32,7 +32,7 @@
     heading.tabIndex = -1;
     make("p", `${branch.n_words} words, ${percent(branch.mass)} of the mass`, panel);
     if (branch.parent !== null) button(branch.parent, `↑ ${title(branch.parent)}`);
-    if (branch.classes.length) make("h4", "Classes", panel);
+    if (branch.classes.length) make("h4", "Classes, each counted alike whatever its size", panel);
     for (const [label, share, color] of branch.classes) {
       const row = make("div", "", panel, { "--tag": color, "--share": share });
       row.className = "class-row";
@@ -75,6 +75,8 @@
   };
   delete figure.layout.template;
   figure.data[0].marker.line.color = ground();
+  figure.data[0].pathbar.visible = false; // the buttons lead back; its room would be an empty strip
+  figure.layout.margin.t = 0;
   draw(picture, figure.data, figure.layout, () => Plotly.restyle(picture, { "marker.line.color": ground() }), (point) => show(point.id.split("/")[0]));
   show(root);
 
@@ -143,14 +145,24 @@
   document.getElementById("map-form").addEventListener("input", search);
   document.getElementById("map-form").addEventListener("submit", (event) => event.preventDefault());
 
+  const first = 50; // entries of a list that are shown before all are asked for
   for (const form of document.querySelectorAll("form[data-list]")) {
     const entries = [...document.getElementById(form.dataset.list).children].map((entry) => [entry, entry.textContent.toLowerCase()]);
-    form.addEventListener("input", () => {
+    const more = document.querySelector(`button[data-list="${form.dataset.list}"]`);
+    const filter = (most) => {
       const kind = form.querySelector("select").value;
       const words = typed(form.querySelector("input"));
-      for (const [entry, text] of entries) entry.hidden = (kind && entry.dataset.kind !== kind) || !held(words, text);
-      form.querySelector("output").textContent = `${entries.filter(([entry]) => !entry.hidden).length} shown`;
-    });
+      const matches = entries.filter(([entry, text]) => (!kind || entry.dataset.kind === kind) && held(words, text)).map(([entry]) => entry);
+      const shown = new Set(matches.slice(0, most));
+      for (const [entry] of entries) entry.hidden = !shown.has(entry);
+      form.querySelector("output").textContent = shown.size < matches.length ? `${shown.size} of ${matches.length} shown` : `${matches.length} shown`;
+      more.hidden = shown.size === matches.length;
+      more.textContent = `Show all ${matches.length}`;
+      return matches;
+    };
+    form.addEventListener("input", () => filter(first));
     form.addEventListener("submit", (event) => event.preventDefault());
+    more.addEventListener("click", () => filter(Infinity)[first].querySelector("summary").focus());
+    filter(first);
   }
 })();

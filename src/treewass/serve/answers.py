@@ -220,6 +220,7 @@ class Child(_Answer):
     mass: float
     n_words: int
     classes: list[Share]
+    is_mixed: Annotated[bool, Field(description="Whether no class stands out in it; such branches come last.")]
     words: list[Word]
 
 

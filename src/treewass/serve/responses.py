@@ -11,7 +11,7 @@ import numpy as np
 
 import treewass
 from treewass.cards.rendering import class_colors
-from treewass.explain.branches import BranchMasses, ranked
+from treewass.explain.branches import BranchMasses, by_telling, ranked
 from treewass.explain.highlights import near_words, pair_weights, weighted_pieces
 from treewass.explain.hits import Hit
 from treewass.explain.transport_plans import explain_pair
@@ -243,7 +243,7 @@ def describe_model(held: Contents, settings: Settings, examples: list[str | None
         name=held.about.get("name", held.kind),
         version=treewass.__version__,
         documents=len(held.index),
-        words=len(held.counter.words),
+        words=len(held.words),
         classes=list(held.classes),
         colors=list(class_colors(held.classes).values()),
         class_counts=counts,
@@ -275,7 +275,7 @@ class TreeView:
     def branch(self, node: int) -> answers.BranchView:
         """Show a node, which must be there."""
         tree, child_nodes = self._found.tree, self._found.tree.children(node)
-        heaviest = child_nodes[np.argsort(-self._found.below_nodes[child_nodes].sum(axis=1), kind="stable")]
+        ordered, n_told = self._told_first(child_nodes)
         below = tree.subtree_words(node)
         return answers.BranchView(
             node=node,
@@ -287,18 +287,30 @@ class TreeView:
             n_words=len(below),
             classes=self._classes(node),
             words=self._words(below)[:_MOST_WORDS],
-            children=[self._child(child) for child in heaviest[:_MOST_CHILDREN].tolist()],
+            children=[
+                self._child(child, is_mixed=place >= n_told)
+                for place, child in enumerate(ordered[:_MOST_CHILDREN].tolist())
+            ],
             n_children=len(child_nodes),
             documents=self._documents(below),
         )
 
-    def _child(self, node: int) -> answers.Child:
+    def _told_first(self, nodes: NDArray[np.intp]) -> tuple[NDArray[np.intp], int]:
+        """Order branches by what they tell about a class, and say in how many of them one stands out."""
+        below = self._found.below_nodes[nodes]
+        totals = below.sum(axis=1)
+        shares = np.divide(below, totals[:, None], out=np.zeros_like(below), where=totals[:, None] > 0)
+        order, n_told = by_telling(totals, shares)
+        return nodes[order], n_told
+
+    def _child(self, node: int, *, is_mixed: bool) -> answers.Child:
         below = self._found.tree.subtree_words(node)
         return answers.Child(
             node=node,
             mass=self._found.mass(node),
             n_words=len(below),
             classes=self._classes(node)[:_FEW],
+            is_mixed=is_mixed,
             words=self._words(below)[:_FEW],
         )
 

@@ -37,6 +37,7 @@ async function send(method, path, body, { signal, key }) {
     if (error.name === "AbortError") throw error;
     return {};
   });
+  if (response.status === 401) throw new ServiceError(401, token ? "The service does not know this token." : "The service does this only with its token.");
   if (!response.ok) throw new ServiceError(response.status, answer.detail || `The service answered ${response.status}.`);
   return answer;
 }

@@ -18,7 +18,7 @@ export function offerToken(why) {
   find("token-form").hidden = false;
 }
 
-export function demandToken(why = "The service does this only with its token. Whoever runs the service has it.") {
+export function demandToken(why = "Whoever runs the service has it.") {
   offerToken(why);
   find("token").focus();
 }

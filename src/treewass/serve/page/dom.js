@@ -61,6 +61,6 @@ export function keyOf(document) {
   return document.title && document.key ? make("span", { className: "key" }, document.key) : "";
 }
 
-export const counted = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+export const counted = (number, noun, plural = `${noun}s`) => `${number.toLocaleString("en")} ${number === 1 ? noun : plural}`;
 
 export const compareLink = (first, second) => `#/compare/${encodeURIComponent(nameOf(first))}/${encodeURIComponent(nameOf(second))}`;

@@ -40,7 +40,8 @@ export async function openReview() {
   const kept = model.writable ? "Changes are stored with the service's token." : "This service can be read only: decisions are exported, not stored.";
   const shownDoubts = found.doubtful.length < found.n_doubtful ? `${found.doubtful.length} of ` : "";
   find("review-about").textContent = `${counted(found.pairs.length, "pair")} of near-duplicates with different labels, ${shownDoubts}${counted(found.n_doubtful, "doubtful label")}.${sample}${leftOut} ${kept} With the card focused, keys 1 to 3 decide, arrows go on and back.`;
-  go(Math.max(items.findIndex((item) => !decisions.has(item.name)), 0));
+  window.scrollTo(0, 0);
+  go(Math.max(items.findIndex((item) => !decisions.has(item.name)), 0), { preventScroll: true });
   if (model.writable && !hasToken() && items.length) offerToken("The service stores new labels only with its token for writing. You can look around without it.");
 }
 
@@ -67,10 +68,18 @@ function pairItem({ first, second, likeness }) {
 
 function shown(document) {
   const head = make("h2", {}, make("a", { href: `#/similar/${document.id}` }, heading(document)));
-  return make("section", {}, make("div", { className: "result-head" }, head, keyOf(document), badge(document.label)), make("p", { className: "text" }, document.text || "No text is kept."));
+  const section = make("section", {}, make("div", { className: "result-head" }, head, keyOf(document), badge(document.label)), make("p", { className: "text" }, document.text || "No text is kept."));
+  section.dataset.document = document.id;
+  return section;
 }
 
-function go(target) {
+// Show the label that a document has now, on every card that it is on.
+function showLabel(id, label) {
+  const sections = items.flatMap(({ content }) => content).filter((part) => part.dataset.document === String(id));
+  for (const section of sections) section.querySelector(".badge").replaceWith(badge(label));
+}
+
+function go(target, focusing = {}) {
   place = Math.min(Math.max(target, 0), items.length - 1);
   for (const id of ["review-item", "review-previous", "review-next"]) find(id).hidden = !items.length;
   find("review-export").hidden = !items.length && !decisions.size;
@@ -83,7 +92,7 @@ function go(target) {
     return button;
   });
   find("review-item").replaceChildren(...content, make("div", { className: "line" }, ...buttons));
-  find("review-item").focus();
+  find("review-item").focus(focusing);
 }
 
 async function decide(number) {
@@ -92,7 +101,10 @@ async function decide(number) {
   if (model.writable && changes.length) {
     stored.add(name); // before it is: if one of them fails, another choice still writes all labels
     decisions.delete(name);
-    for (const { document, label } of changes) await write("PATCH", `documents/${document.id}`, { label });
+    for (const { document, label } of changes) {
+      await write("PATCH", `documents/${document.id}`, { label });
+      showLabel(document.id, label);
+    }
     await learnModel();
   }
   decisions.set(name, { number, changes: choices[number].changes });

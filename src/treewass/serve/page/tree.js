@@ -36,7 +36,7 @@ function showPath(branch) {
 }
 
 function classes(branch) {
-  return make("section", { className: "card" }, make("h2", {}, "Classes"), shares(branch.classes.slice(0, 12)));
+  return make("section", { className: "card" }, make("h2", {}, "Classes, each counted alike whatever its size"), shares(branch.classes.slice(0, 12)));
 }
 
 function words(branch) {
@@ -48,8 +48,15 @@ function words(branch) {
 function children(branch) {
   const section = make("section", {}, make("h2", {}, `Branches below (${branch.n_children})`));
   if (!branch.n_children) section.append(make("p", { className: "hint" }, "None: the words hang here."));
+  const mixed = branch.children.filter((child) => child.is_mixed);
+  section.append(cards(branch, branch.children.filter((child) => !child.is_mixed)));
+  if (mixed.length) section.append(make("details", {}, make("summary", {}, `${counted(mixed.length, "mixed branch", "mixed branches")}: no class stands out in ${mixed.length === 1 ? "it" : "them"}`), cards(branch, mixed)));
+  return section;
+}
+
+function cards(branch, shown) {
   const list = make("ul", { className: "branches" });
-  for (const child of branch.children) {
+  for (const child of shown) {
     const [first] = child.classes;
     list.append(
       make(
@@ -64,8 +71,7 @@ function children(branch) {
       ),
     );
   }
-  section.append(list);
-  return section;
+  return list;
 }
 
 function documents(branch) {
