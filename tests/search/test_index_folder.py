@@ -9,7 +9,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from tests.faults import files_of_at_most
-from tests.search.segment_kinds import assert_kind, use_kind
+from tests.search.segment_kinds import KINDS, assert_kind, use_kind
 from tests.search.test_index import random_metric
 from treewass import TreeIndex
 from treewass.documents.synthetic import make_documents
@@ -25,7 +25,7 @@ OLD_ARRAYS = {name: kinds for name, kinds in ARRAYS.items() if name not in ("til
 WAYS = [{"mmap": True}, {"mmap": True, "verify": True}, {"mmap": False}]
 
 
-@pytest.fixture(params=["wide", "narrow, in pieces", "narrow, many tiles"])
+@pytest.fixture(params=KINDS)
 def index(request, monkeypatch):
     """An index of two segments, one document of each removed, one without a known word."""
     use_kind(monkeypatch, request.param)
@@ -179,10 +179,35 @@ def change_manifest(folder, **changes):
 
 
 def as_before_version_4(segment):
-    """The arrays of a segment that differed: a directory of every feature and tile, and weights as float32."""
+    """The arrays that differed: pieces of dense rows, a directory of every feature and tile, and weights as float32."""
     directory = segment.entries(np.arange(segment.directory.size)).ravel()
     are_whole = segment.weights.dtype.kind == "u"
-    return {"directory": directory, "weights": segment.weights.astype(np.float32) if are_whole else segment.weights}
+    weights = segment.weights.astype(np.float32) if are_whole else segment.weights
+    return {"dense": in_pieces(segment), "directory": directory, "weights": weights}
+
+
+def in_pieces(segment):
+    """Dense rows as before version 5: (tiles, pieces, rows, piece), several pieces in a narrow segment of one tile."""
+    n_tiles, n_rows, tile = segment.dense.shape
+    piece = 64 if segment.is_narrow and n_tiles == 1 else tile
+    return np.ascontiguousarray(segment.dense.reshape(n_tiles, n_rows, -1, piece).transpose(0, 2, 1, 3))
+
+
+def test_an_index_of_version_4_is_read(index, tmp_path, monkeypatch):
+    expected, dense = index.search(queries(), 7), [segment.dense for segment in index._snapshot.segments]
+    for segment in index._snapshot.segments:
+        if segment.has_counts:
+            segment.lists.get(index.metric, segment)  # made while dense rows are whole
+        vars(segment)["dense"] = in_pieces(segment)
+    with monkeypatch.context() as patch:
+        patch.setattr(index_folder, "_KIND", replace(index_folder._KIND, versions=(4,)))
+        index_folder.save_index(tmp_path / "old", index.metric, index._snapshot)
+    for way in WAYS:
+        old = TreeIndex.load(tmp_path / "old", **way)
+        for segment, rows in zip(old._snapshot.segments, dense, strict=True):
+            assert np.array_equal(segment.dense, rows)
+        for found, before in zip(old.search(queries(), 7), expected, strict=True):
+            assert np.array_equal(found, before)
 
 
 def test_an_index_of_version_3_is_read(index, tmp_path, monkeypatch):
@@ -220,13 +245,8 @@ def test_an_old_directory_of_another_size_is_refused(index, tmp_path, monkeypatc
 
 def test_an_index_of_version_1_is_read(index, tmp_path, monkeypatch):
     """In version 1 dense rows had no pieces: (tiles, rows, tile)."""
-    if any(segment.dense.shape[1] > 1 for segment in index._snapshot.segments):
-        pieces = [segment.dense for segment in index._snapshot.segments]
-        joined = [np.ascontiguousarray(d.transpose(0, 2, 1, 3)).reshape(len(d), d.shape[2], -1) for d in pieces]
-    else:
-        joined = [segment.dense[:, 0] for segment in index._snapshot.segments]
-    for segment, dense in zip(index._snapshot.segments, joined, strict=True):
-        vars(segment).update(as_before_version_4(segment), dense=dense)
+    for segment in index._snapshot.segments:
+        vars(segment).update(as_before_version_4(segment), dense=segment.dense)
     with monkeypatch.context() as patch:
         patch.setattr(index_folder, "_KIND", replace(index_folder._KIND, versions=(1,)))
         patch.setattr(index_folder, "ARRAYS", OLD_ARRAYS)
@@ -234,8 +254,6 @@ def test_an_index_of_version_1_is_read(index, tmp_path, monkeypatch):
         index_folder.save_index(tmp_path / "old", index.metric, index._snapshot)
     for way in WAYS:
         old = TreeIndex.load(tmp_path / "old", **way)
-        for segment, dense in zip(old._snapshot.segments, joined, strict=True):
-            assert segment.dense.shape == (dense.shape[0], 1, *dense.shape[1:])
         again = TreeIndex(index.metric)
         again.add(documents_of(old), ids=old.ids)
         assert np.array_equal(old.search(queries(), 7)[1], again.search(queries(), 7)[1])
@@ -244,8 +262,8 @@ def test_an_index_of_version_1_is_read(index, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"version": 0}, "version 1 or 2 or 3 or 4, got version 0"),
-        ({"version": 5}, "version 1 or 2 or 3 or 4, got version 5"),
+        ({"version": 0}, "version 1 or 2 or 3 or 4 or 5, got version 0"),
+        ({"version": 6}, "version 1 or 2 or 3 or 4 or 5, got version 6"),
         ({"format": "treewass model"}, "describes something else"),
         ({"next_id": 5}, "unique ids below 5"),
         ({"fraction_bits": 60}, "fraction_bits between"),
@@ -338,7 +356,7 @@ def swap(first, second):
         (lambda arrays: arrays.update(held=arrays["held"][:-1]), "held of shape"),
         (lambda arrays: arrays.update(directory=arrays["directory"][:-1]), "directory of shape"),
         (lambda arrays: arrays.update(dense=arrays["dense"][..., :-1].copy()), "multiple of 64"),
-        (lambda arrays: arrays.update(dense=arrays["dense"][:, 0].copy()), "tiles, pieces, rows, piece"),
+        (lambda arrays: arrays.update(dense=arrays["dense"][0].copy()), "tiles, rows, tile"),
         (lambda arrays: arrays.update(dense=arrays["dense"].astype(np.float32)), "dense of kind"),
         (
             lambda arrays: arrays.update(words=arrays["words"][:-1], weights=arrays["weights"][:-1]),

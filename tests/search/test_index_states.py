@@ -112,10 +112,10 @@ class IndexMachine(RuleBasedStateMachine):
         self.next_id = max(self.next_id, max(numbers) + 1)
 
 
-class PiecesMachine(IndexMachine):
+class NarrowMachine(IndexMachine):
     """The same with values of 16 bits, compared again from embedded documents."""
 
-    kind = "narrow, in pieces"
+    kind = "narrow, one tile"
 
 
 class TilesMachine(IndexMachine):
@@ -132,8 +132,8 @@ class ShardsMachine(IndexMachine):
 
 
 TestIndex = IndexMachine.TestCase
-TestPieces = PiecesMachine.TestCase
+TestNarrow = NarrowMachine.TestCase
 TestTiles = TilesMachine.TestCase
 TestShards = ShardsMachine.TestCase
-for machine in (TestIndex, TestPieces, TestTiles, TestShards):
+for machine in (TestIndex, TestNarrow, TestTiles, TestShards):
     machine.settings = settings(max_examples=30, stateful_step_count=20, deadline=None)

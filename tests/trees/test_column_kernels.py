@@ -166,7 +166,7 @@ def found_entries(width, directory, values, *, shift=0, n_rows=3, n_postings=100
     """The rows and lists of a query that has every feature of a directory of one tile."""
     directory = np.array(directory, np.int64)
     numbers = {
-        "n_documents": 64, "tile": 64, "piece": 64, "n_tiles": 1, "n_rows": n_rows, "n_postings": n_postings,
+        "n_documents": 64, "tile": 64, "n_tiles": 1, "n_rows": n_rows, "n_postings": n_postings,
         "n_directory": directory.size, "n_places": 0, "shift": shift,
     }  # fmt: skip
     nothing = np.empty(0)

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = ["load_index", "save_index"]
 
-_KIND = ManifestKind("an index", "treewass index", (1, 2, 3, 4), "Build the index again with this version of treewass.")
-_IN_ONE_PIECE = 1  # the version in which every tile was one piece
+_VERSIONS = (1, 2, 3, 4, 5)
+_KIND = ManifestKind("an index", "treewass index", _VERSIONS, "Build the index again with this version of treewass.")
 _WHOLE_DIRECTORY = 3  # up to this version the directory had an entry for each feature and tile
 _TREE_ARRAYS = ("parents", "edge_lengths", "word_nodes", "leaf_lengths")
 _FILE_NAME = re.compile(r"[0-9a-f]{32}\.safetensors")
@@ -180,8 +180,9 @@ def _make_segment(
         expected += group if set(group) & set(arrays) else []
     if set(arrays) != set(expected):
         raise ValueError(f"Expected the arrays {', '.join(expected)} in {name}, got {', '.join(arrays)}.")
-    if version == _IN_ONE_PIECE:
-        arrays["dense"] = arrays["dense"][:, None]
+    if arrays["dense"].ndim == 4:  # versions 2 to 4 cut tiles into pieces; where it was one, nothing is copied
+        n_tiles, n_pieces, n_rows, piece = arrays["dense"].shape
+        arrays["dense"] = arrays["dense"].transpose(0, 2, 1, 3).reshape(n_tiles, n_rows, n_pieces * piece)
     if version <= _WHOLE_DIRECTORY:
         arrays.update(_present_only(arrays["directory"], arrays["dense"].shape[:1], metric.n_features, name))
     lists = WordLists(*(arrays.pop(name) for name in LIST_ARRAYS)) if "lengths" in arrays else None

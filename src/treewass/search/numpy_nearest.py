@@ -176,7 +176,7 @@ def _keys(segment: Segment, query: dict[int, int]) -> NDArray[np.int64]:
         narrowed = min(value >> segment.shift, 65535) if segment.is_narrow else value
         for number, entry in enumerate(own):
             if entry < 0:
-                shared[number] += np.minimum(segment.dense[number, :, ~entry].ravel(), narrowed)
+                shared[number] += np.minimum(segment.dense[number, ~entry], narrowed)
             elif count := entry & ((1 << COUNT_BITS) - 1):
                 start = entry >> COUNT_BITS
                 postings = segment.postings[start : start + count].astype(np.int64)

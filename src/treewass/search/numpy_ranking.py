@@ -119,7 +119,7 @@ def _shared_branches(metric: TreeMetric, segment: Segment, branches: dict[int, i
     for value, own in zip(branches.values(), entries.tolist(), strict=True):
         for number, entry in enumerate(own):
             if entry < 0:
-                shared[number] += np.minimum(segment.dense[number, :, ~entry].ravel() >> lost, value)
+                shared[number] += np.minimum(segment.dense[number, ~entry] >> lost, value)
             elif count := entry & ((1 << COUNT_BITS) - 1):
                 start = entry >> COUNT_BITS
                 postings = segment.postings[start : start + count].astype(np.int64)

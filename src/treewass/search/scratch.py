@@ -33,18 +33,17 @@ BATCH = 64  # queries that a thread takes at a time
 BLOCK = 64  # keys looked at together
 CLASSES = 256  # numbers that finding a bound takes
 FOUND_ROOM = 256  # documents that are ranked against each other, at most
-_APART = 32  # numbers between the sums of two queries, lest all lie in one set of the cache
 SCRATCH = record_of(
     "query",
     "rows", "row_values", "lists", "list_values",
-    "wide_sums", "narrow_sums", "keys", "classes", "found", "ranked",
-    "room", "places", "stride", "tile",
+    "sums", "keys", "classes", "found", "ranked",
+    "room", "places", "tile",
 )  # fmt: skip
 MOST_SORTED = 256  # documents that the compiled ranking keeps, at most
 DESK = record_of(
     "words", "weights", "rest", "starts", "cursors", "stops",
     "features", "values", "rows", "row_values", "lists", "list_values",
-    "keys", "classes", "found", "origins", "sums", "shared", "best", "best_ids",
+    "keys", "classes", "found", "sums", "shared", "best", "best_ids",
     "n_words", "n_notes",
 )  # fmt: skip
 
@@ -73,22 +72,21 @@ class Scratch:
 
     def __init__(self, metric: TreeMetric, tile: int) -> None:
         self.tile = max(BLOCK, -(-tile // BLOCK) * BLOCK)
-        room, stride = metric.n_features + GROUP, self.tile + _APART
+        room = metric.n_features + GROUP
         self.arrays: dict[str, NDArray[Any]] = {
             "query": np.zeros(room, dtype=np.int32),
             "rows": np.empty(room, dtype=np.uint64),
             "row_values": np.empty(room, dtype=np.int32),
             "lists": np.empty(room, dtype=np.int64),
             "list_values": np.empty(room, dtype=np.int32),
-            "wide_sums": aligned_zeros((TILE,), np.int32),
-            "narrow_sums": aligned_zeros((BATCH * stride + TILE,), np.uint16),
+            "sums": aligned_zeros((TILE,), np.int32),
             "keys": aligned_zeros((self.tile,), np.int32),
             "classes": np.empty(CLASSES, dtype=np.int32),
             "found": np.empty(FOUND_ROOM, dtype=np.int64),
             "ranked": np.empty(FOUND_ROOM, dtype=np.int64),
         }
         self._embedding = EmbeddingRoom(metric)
-        own = describe(SCRATCH, **self.arrays, room=room, places=TILE, stride=stride, tile=self.tile)
+        own = describe(SCRATCH, **self.arrays, room=room, places=TILE, tile=self.tile)
         self.description = np.concatenate([self._embedding.description, own])
 
 
@@ -120,7 +118,7 @@ class Desk:
             "rows": (n_notes, np.uint64), "row_values": (n_notes, np.int32),
             "lists": (n_notes, np.int64), "list_values": (n_notes, np.int32),
             "keys": (TILE, np.int32), "classes": (CLASSES, np.int32),
-            "found": (n_found, np.int64), "origins": (n_found, np.uint64), "sums": (n_found, np.int64),
+            "found": (n_found, np.int64), "sums": (n_found, np.int64),
             "shared": (TILE, np.int32), "best": (MOST_SORTED, np.int64), "best_ids": (MOST_SORTED, np.int64),
         }  # fmt: skip
         self._arrays: dict[str, NDArray[Any]] = {}

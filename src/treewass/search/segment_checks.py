@@ -39,10 +39,8 @@ def check_shapes(segment: Segment, metric: TreeMetric, name: str) -> None:
         kind = getattr(segment, array).dtype.name
         _demand(kind in kinds, name, f"{array} of kind {' or '.join(kinds)}, got {kind}")
     shape = segment.dense.shape
-    _demand(len(shape) == 4, name, f"dense rows of shape (tiles, pieces, rows, piece), got {shape}")
+    _demand(len(shape) == 3, name, f"dense rows of shape (tiles, rows, tile), got {shape}")
     n_documents, n_tiles, tile = segment.ids.size, shape[0], segment.tile
-    _demand(shape[3] % 64 == 0, name, f"pieces of a multiple of 64, got {shape[3]}")
-    _demand(shape[1] == 1 or segment.is_narrow, name, f"whole values in one piece, got {shape[1]}")
     _demand(0 < tile <= TILE and tile % 64 == 0, name, f"tiles of a multiple of 64 up to {TILE}, got {tile}")
     expected = {
         "ids": n_documents,
@@ -98,7 +96,7 @@ def check_contents(segment: Segment, name: str) -> None:
     _demand(_within(segment.beyond_places, 0, segment.ids.size), name, "words beyond the metric of its documents")
     _demand(_within(segment.beyond_words, segment.n_words, 2**31), name, "words beyond the metric")
     rows = ~segment.directory[segment.directory < 0]
-    _demand(_within(rows, 0, segment.dense.shape[2]), name, "rows that exist")
+    _demand(_within(rows, 0, segment.dense.shape[1]), name, "rows that exist")
     norms = segment.norms[segment.norms != ABSENT]
     _demand(_within(norms, 0, 2**30), name, "norms from 0 to 2**30")
     hidden = np.append(~segment.held, np.ones(segment.norms.size - segment.held.size, dtype=bool))
@@ -142,8 +140,14 @@ def check_documents(segment: Segment, metric: TreeMetric, name: str) -> None:
     ValueError
         If a number is another one.
     """
-    bounds, form = segment.document_bounds, {"piece": segment.dense.shape[3], "narrow": segment.is_narrow}
-    made = turned_documents(metric, bounds, segment.words, segment.weights, tile=segment.tile, **form)
+    made = turned_documents(
+        metric,
+        segment.document_bounds,
+        segment.words,
+        segment.weights,
+        tile=segment.tile,
+        narrow=segment.is_narrow,
+    )
     made.norms[: segment.held.size][~segment.held] = ABSENT
     for one in fields(Columns):
         same = np.array_equal(getattr(made, one.name), getattr(segment, one.name))

@@ -39,7 +39,6 @@ __all__ = [
 ]
 
 WIDE_LIMIT = 32768  # up to this many documents values are held whole, beyond it in 16 bits
-PIECE = 512  # documents of a piece where a narrow segment is a single tile
 # The arrays of a segment, as its file holds them, and the kinds of numbers that they may have.
 ARRAYS = {
     "ids": ("int64",), "held": ("bool",), "document_bounds": ("int64",), "words": ("int32",),
@@ -106,7 +105,7 @@ class Segment(Columns):
     @property
     def tile(self) -> int:
         """Documents in a tile."""
-        return int(self.dense.shape[1] * self.dense.shape[3])
+        return int(self.dense.shape[2])
 
     @cached_property
     def n_held(self) -> int:
@@ -214,11 +213,9 @@ def build_segment(metric: TreeMetric, counts: csr_array, ids: NDArray[np.int64] 
     n_documents = counts.shape[0]
     beyond = counts[:, metric.n_words :].tocoo()
     counts = counts[:, : metric.n_words] if beyond.nnz else counts
-    narrow = n_documents > WIDE_LIMIT
-    piece = PIECE if narrow and PIECE < n_documents <= TILE else None
-    tile = tile_size(n_documents, piece or 64, TILE)
     bounds, words = counts.indptr.astype(np.int64), counts.indices.astype(np.int32, copy=False)
-    columns = turned_documents(metric, bounds, words, counts.data, tile=tile, piece=piece, narrow=narrow)
+    tile, narrow = tile_size(n_documents, TILE), n_documents > WIDE_LIMIT
+    columns = turned_documents(metric, bounds, words, counts.data, tile=tile, narrow=narrow)
     return Segment(
         **{one.name: getattr(columns, one.name) for one in fields(Columns)},
         ids=np.arange(n_documents, dtype=np.int64) if ids is None else ids,
@@ -238,16 +235,18 @@ def turned_documents(
     bounds: NDArray[np.int64],
     words: NDArray[np.int32],
     weights: NDArray[Any],
-    **form: Any,
+    *,
+    tile: int,
+    narrow: bool,
 ) -> Columns:
-    """Embed documents and turn them by feature, in a form that `build_columns` takes."""
+    """Embed documents and turn them by feature, in tiles as `build_columns` takes them."""
 
     def embedded(start: int, stop: int) -> EmbeddedRows:
         own = slice(bounds[start], bounds[stop])
         starts = (bounds[start : stop + 1] - bounds[start]).astype(np.int32)
         return embedded_rows(metric, (starts, np.array(words[own]), weights[own].astype(np.float64)))
 
-    return build_columns(embedded, bounds.size - 1, metric.n_features, **form)
+    return build_columns(embedded, bounds.size - 1, metric.n_features, tile=tile, narrow=narrow)
 
 
 def compact_weights(weights: NDArray[np.float64]) -> NDArray[Any]:

@@ -248,7 +248,7 @@ def _sum_branches(metric: TreeMetric, segment: Segment) -> NDArray[np.int32]:
     for first, stop in internal_features(metric):
         entries = segment.entries(np.arange(first, stop))
         for row in np.unique(~entries[entries < 0]):
-            sums += segment.dense[:, :, row].ravel() >> lost
+            sums += segment.dense[:, row].ravel() >> lost
         entries = np.maximum(entries, 0).ravel()
         counts = entries & ((1 << COUNT_BITS) - 1)
         if counts.any():  # the lists of a tree's nodes follow each other

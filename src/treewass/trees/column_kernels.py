@@ -49,7 +49,7 @@ def look_up(
 ) -> Any:
     """Find a query's dense rows and lists of postings in a tile, and write them down; return how many.
 
-    Rows are written as where they begin in a piece. Their number is a multiple of GROUP, filled up with rows of value
+    Rows are written as where they begin in a tile. Their number is a multiple of GROUP, filled up with rows of value
     0. Values lose as many bits as the documents' have lost; no value exceeds what `row_values` can hold, since no
     document's does. What a damaged file places outside its own arrays is left out.
     """
@@ -63,7 +63,7 @@ def look_up(
         entry = directory[np.uint64(features[position])]
         if several:
             entry = _entry_in(tiles, starts, entry, tile, columns.n_tiles)
-        rows[used], row_values[used] = ~entry * columns.piece, value
+        rows[used], row_values[used] = ~entry * columns.tile, value
         used += np.uint64((entry < 0) & (~entry < columns.n_rows))
         lists[n_lists], list_values[n_lists] = entry, value
         count = entry & _COUNT
@@ -155,12 +155,12 @@ def fill_tile(
 
     `starts` are entries of the directory that move along the postings as they are written.
     """
-    piece, half = dense.shape[2], postings.itemsize * 4
+    half = postings.itemsize * 4
     for place in range(bounds.size - 1):
         for position in range(bounds[place], bounds[place + 1]):
             entry, value = starts[features[position]], values[position] >> shift
             if entry < 0:
-                dense[place // piece, ~entry, place % piece] = value
+                dense[~entry, place] = value
             else:
                 postings[entry >> COUNT_BITS] = (place << half) | value
                 starts[features[position]] = entry + (1 << COUNT_BITS)

@@ -42,7 +42,7 @@ COUNT_BITS = 14  # of an entry of the directory: as many postings as a tile has 
 _COUNT = (1 << COUNT_BITS) - 1
 COLUMNS = record_of(
     "norms", "directory", "tiles", "starts", "dense", "postings",
-    "n_documents", "tile", "piece", "n_tiles", "n_rows", "n_postings", "n_directory", "n_places", "shift",
+    "n_documents", "tile", "n_tiles", "n_rows", "n_postings", "n_directory", "n_places", "shift",
 )  # fmt: skip
 
 
@@ -82,9 +82,8 @@ class Columns:
         The tiles that have postings of a feature, ascending, feature after feature; empty if there is one tile only.
     starts : ndarray of uint32, shape (n_places + 1,)
         Where these postings begin; the last number is where all of them end.
-    dense : ndarray of int32 or uint16, shape (n_tiles, n_pieces, n_rows, piece)
-        Values of the features that many documents have. A tile is one piece, or several for a batch of queries to go
-        through one after the other.
+    dense : ndarray of int32 or uint16, shape (n_tiles, n_rows, tile)
+        Values of the features that many documents have.
     postings : ndarray of uint64 or uint32
         The place of a document in its tile (upper half) and its value (lower half).
     shift : int
@@ -101,12 +100,12 @@ class Columns:
 
     def described(self, n_documents: int) -> dict[str, NDArray[Any] | int]:
         """Return the fields that COLUMNS names."""
-        n_tiles, n_pieces, n_rows, piece = self.dense.shape
+        n_tiles, n_rows, tile = self.dense.shape
         return {
             "norms": self.norms, "directory": self.directory, "tiles": self.tiles, "starts": self.starts,
             "dense": self.dense, "postings": self.postings,
-            "n_documents": n_documents, "tile": n_pieces * piece, "piece": piece, "n_tiles": n_tiles,
-            "n_rows": n_rows, "n_postings": self.postings.size, "n_directory": self.directory.size,
+            "n_documents": n_documents, "tile": tile, "n_tiles": n_tiles, "n_rows": n_rows,
+            "n_postings": self.postings.size, "n_directory": self.directory.size,
             "n_places": self.tiles.size, "shift": self.shift,
         }  # fmt: skip
 
@@ -139,7 +138,7 @@ class Columns:
         return describe(COLUMNS, **self.described(n_documents))
 
 
-def tile_size(n_documents: int, multiple: int = 64, most: int = TILE) -> int:
+def tile_size(n_documents: int, most: int = TILE) -> int:
     """Choose the size of tiles, at most `most`.
 
     Examples
@@ -147,7 +146,7 @@ def tile_size(n_documents: int, multiple: int = 64, most: int = TILE) -> int:
     >>> tile_size(5), tile_size(65), tile_size(8192), tile_size(10**6)
     (64, 128, 8192, 8064)
     """
-    return min(most, SEVERAL) if n_documents > most else min(most, max(64, -(-n_documents // multiple) * multiple))
+    return min(most, SEVERAL) if n_documents > most else min(most, max(64, -(-n_documents // 64) * 64))
 
 
 def build_columns(
@@ -156,7 +155,6 @@ def build_columns(
     n_features: int,
     *,
     tile: int,
-    piece: int | None = None,
     narrow: bool = False,
 ) -> Columns:
     """Turn documents by feature, in two passes.
@@ -172,8 +170,6 @@ def build_columns(
         How many there are.
     tile : int
         Documents in a tile, as `tile_size` chooses it.
-    piece : int, optional
-        Documents in a piece; the tile by default.
     narrow : bool, default=False
         Whether to hold values in 16 bits, less as many of their last bits as that takes.
 
@@ -183,7 +179,7 @@ def build_columns(
     """
     from treewass.trees.column_kernels import fill_tile
 
-    piece, n_tiles = piece or tile, max(1, -(-n_documents // tile))
+    n_tiles = max(1, -(-n_documents // tile))
     rows_of = lru_cache(maxsize=1)(lambda number: embedded(number * tile, min((number + 1) * tile, n_documents)))
     counts = np.zeros(n_features, dtype=np.int64)
     present: list[tuple[NDArray[np.intp], NDArray[np.intp]]] = []  # features of each tile, and how many have them
@@ -199,7 +195,7 @@ def build_columns(
     is_dense = counts * 8 > n_documents
     directory, tiles, starts, entries = _make_directory(present, is_dense)
     n_rows, n_postings = int(np.count_nonzero(is_dense)), int(counts[~is_dense].sum())
-    dense = aligned_zeros((n_tiles, tile // piece, n_rows, piece), np.uint16 if narrow else np.int32)
+    dense = aligned_zeros((n_tiles, n_rows, tile), np.uint16 if narrow else np.int32)
     postings = np.empty(n_postings, dtype=np.uint32 if narrow else np.uint64)
     moving = np.empty(n_features, dtype=np.int64)
     for number in range(n_tiles):

@@ -39,7 +39,7 @@ __all__ = ["LISTS", "RANKED", "fill_shares", "rank_queries"]
 RANKED = record_of(
     "list_bounds", "list_places", "shares", "branches", "ids", "held", "directory", "n_directory",
     "tiles", "starts", "n_places", "dense", "postings",
-    "n_bounds", "n_entries", "n_documents", "n_tiles", "tile", "piece", "n_rows", "n_postings",
+    "n_bounds", "n_entries", "n_documents", "n_tiles", "tile", "n_rows", "n_postings",
     "shift", "lost", "is_narrow",
 )  # fmt: skip
 LISTS = record_of("places", "counts", "lengths", "n_entries", "n_documents")
@@ -203,7 +203,7 @@ def _select(
     notes = _notes(desk)
     n_rows, n_lists = look_up(segment, tile, *_features(asked, desk), *notes)
     keys, found = array_at(desk.keys, TILE, np.int32), array_at(desk.found, _FOUND, np.int64)
-    origins, sums = array_at(desk.origins, _FOUND, np.uint64), array_at(desk.sums, _FOUND, np.int64)
+    sums = array_at(desk.sums, _FOUND, np.int64)
     ids = array_at(segment.ids + 8 * first, n_places, np.int64)
     totals = array_at(segment.branches + 4 * first, n_places, np.int32)
     if n_lists > 0:
@@ -220,10 +220,10 @@ def _select(
             are_lists_in = are_rows_in = True
         for entry in range(n_found):
             place = np.uint64(found[entry] & _PLACE)
-            keys[place], origins[entry] = 0, place
+            keys[place] = 0
             sums[entry] = np.int64(shared[place]) >> lost if are_lists_in else np.int64(0)
         if not are_rows_in:
-            share_at(segment, dense, notes, n_rows, tile, origins, n_found, sums)
+            share_at(segment, dense, notes, n_rows, tile, found, n_found, sums)
         for entry in range(n_found):
             both = np.float64(max(np.int64(1), asked.norm + totals[np.uint64(found[entry] & _PLACE)]))
             topic = np.int64(np.float64(sums[entry] << (SHARE_BITS + 1)) / both)

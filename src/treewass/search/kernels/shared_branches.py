@@ -12,6 +12,7 @@ from treewass.trees.columns import COUNT_BITS, TILE
 __all__ = ["share_at", "share_lists", "share_rows"]
 
 _COUNT = (1 << COUNT_BITS) - 1
+_PLACE = np.int64(0xFFFFFFFF)
 
 
 @inner
@@ -32,30 +33,23 @@ def share_lists(segment: Any, branches: Any, n_lists: Any, n_places: Any, shared
 @inner
 def share_rows(segment: Any, dense: Any, branches: Any, n_rows: Any, tile: Any, n_places: Any, shared: Any) -> None:
     """Add what each document of a tile shares with the query at frequent internal nodes."""
-    for start in range(0, n_places, segment.piece):
-        own = dense[(tile * segment.tile + start) * segment.n_rows :]
-        size = min(segment.piece, n_places - start)
-        _add_rows(own, branches[0], branches[1], n_rows, segment.lost, shared[start:], size)
+    own = dense[tile * segment.tile * segment.n_rows :]
+    _add_rows(own, branches[0], branches[1], n_rows, segment.lost, shared, n_places)
 
 
 @inner
 def share_at(
-    segment: Any, dense: Any, branches: Any, n_rows: Any, tile: Any, places: Any, n_found: Any, sums: Any
+    segment: Any, dense: Any, branches: Any, n_rows: Any, tile: Any, found: Any, n_found: Any, sums: Any
 ) -> None:
-    """Add what some documents of a tile share with the query at frequent internal nodes.
-
-    `places` become where the documents are in a dense row.
-    """
-    rows, values, lost, piece = branches[0], branches[1], segment.lost, np.uint64(segment.piece)
-    first, height = np.uint64(tile * segment.tile), np.uint64(segment.n_rows)
-    for entry in range(n_found):
-        start = places[entry] // piece * piece
-        places[entry] += (first + start) * height - start
+    """Add what some documents of a tile share with the query at frequent internal nodes; `gather` wrote them down."""
+    rows, values, lost = branches[0], branches[1], segment.lost
+    first = np.uint64(tile * segment.tile * segment.n_rows)
     for one in range(n_rows):
-        row, value = rows[one], np.int64(values[one])
+        row, value = first + rows[one], np.int64(values[one])
         if value > 0:  # others fill up the last group
             for entry in range(n_found):
-                sums[entry] += min(np.int64(dense[row + places[entry]]) >> lost, value)
+                place = np.uint64(found[entry] & _PLACE)
+                sums[entry] += min(np.int64(dense[row + place]) >> lost, value)
 
 
 @inner

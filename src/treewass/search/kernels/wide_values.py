@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treewass.compute.compiling import array_at, compiled, inner
+from treewass.compute.compiling import array_at, compiled
 from treewass.search.kernels.query_embedding import embed_queries, parts
 from treewass.search.kernels.selection import gather, key_bound, key_limit, merge, order
+from treewass.search.kernels.tile_keys import write_keys
 from treewass.search.scratch import CLASSES, FOUND_ROOM
-from treewass.trees.column_kernels import add_lists, add_rows, look_up, tile_room
-from treewass.trees.columns import ABSENT
 
 __all__ = ["search_wide", "wide_distances"]
-
-_ABSENT = np.int32(ABSENT)
 
 
 @compiled
@@ -54,7 +50,7 @@ def search_wide(
             ids = array_at(segment.ids + 8 * first, segment.n_documents - first, np.int64)
             for query in range(n_queries):
                 own = slice(bounds[query], bounds[query + 1])
-                n_keys = _write_keys(segment, tile, scratch, features[own], values[own], keys)
+                n_keys = write_keys(segment, tile, scratch, features[own], values[own], np.int32, np.uint64)
                 size, norm, start = sizes[query], norms[query], np.int64(0)
                 bound = key_bound(keys, n_keys, k, classes)
                 while start < n_keys:
@@ -85,35 +81,11 @@ def wide_distances(
     if row >= 0:
         return row, reason
     resolution, keys = math.ldexp(1.0, -metric.fraction_bits), array_at(scratch.keys, scratch.tile, np.int32)
+    features, values = features[: bounds[1]], values[: bounds[1]]
     for tile in range(segment.n_tiles):
-        n_keys = _write_keys(segment, tile, scratch, features[: bounds[1]], values[: bounds[1]], keys)
+        n_keys = write_keys(segment, tile, scratch, features, values, np.int32, np.uint64)
         for number in range(positions.size):
             place = positions[number] - tile * segment.tile
             if 0 <= place < n_keys:
                 out[number] = (norms[0] + keys[place]) * resolution
     return -1, 0
-
-
-@inner
-def _write_keys(segment: Any, tile: Any, scratch: Any, features: Any, values: Any, keys: Any) -> Any:
-    """Write a key for each document of a tile: key + norm of the query is the distance. Return how many.
-
-    What fills up the last 64 places is no neighbour, whatever a damaged file says.
-    """
-    rows, lists = array_at(scratch.rows, scratch.room, np.uint64), array_at(scratch.lists, scratch.room, np.int64)
-    row_values = array_at(scratch.row_values, scratch.room, np.int32)
-    list_values = array_at(scratch.list_values, scratch.room, np.int32)
-    sums = array_at(scratch.wide_sums, scratch.places, np.int32)
-    n_rows, n_lists = look_up(segment, tile, features, values, rows, row_values, lists, list_values)
-    size, first = tile_room(segment, tile), tile * segment.tile
-    sums[:size] = 0
-    dense = array_at(segment.dense + 4 * first * segment.n_rows, segment.n_rows * segment.tile, np.int32)
-    add_rows(dense, rows, row_values, n_rows, sums, size)
-    add_lists(array_at(segment.postings, segment.n_postings, np.uint64), lists, list_values, n_lists, sums)
-    norms = array_at(segment.norms + 4 * first, segment.tile, np.int32)
-    for place in range(size):
-        norm = norms[place]
-        keys[place] = _ABSENT if norm == _ABSENT else np.int32(norm - 2 * sums[place])
-    for place in range(segment.n_documents - first, size):
-        keys[place] = _ABSENT
-    return size
