@@ -61,7 +61,8 @@ PACKAGES = re.findall(r"^   (treewass[\w.]*)$", Path(__file__).with_name("api.md
 def public_names(package: str) -> list[str]:
     """The names of a package in order, without those of packages in it."""
     module = import_module(package)
-    return sorted(name for name in dir(module) if not isinstance(getattr(module, name), ModuleType))
+    names = [*module.__all__, *getattr(module, "_WITH_EXTRA", ())]
+    return sorted(name for name in names if not isinstance(getattr(module, name), ModuleType))
 
 
 autosummary_context = {"public_names": {package: public_names(package) for package in PACKAGES}}
