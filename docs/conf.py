@@ -53,7 +53,7 @@ mathjax3_config = {"options": {"enableMenu": False}}
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
-# The API pages list what __all__ of each package in api.md names, so that none can be forgotten; packages have pages of
+# The API pages list what each package in api.md exports, so that none can be forgotten; packages have pages of
 # their own. A name that `treewass` itself exports is described there; the page of the package it lives in links to it.
 PACKAGES = re.findall(r"^   (treewass[\w.]*)$", Path(__file__).with_name("api.md").read_text("utf-8"), re.MULTILINE)
 
@@ -61,7 +61,8 @@ PACKAGES = re.findall(r"^   (treewass[\w.]*)$", Path(__file__).with_name("api.md
 def public_names(package: str) -> list[str]:
     """The names of a package in order, without those of packages in it."""
     module = import_module(package)
-    return sorted(name for name in module.__all__ if not isinstance(getattr(module, name), ModuleType))
+    names = [*module.__all__, *getattr(module, "_WITH_EXTRA", ())]
+    return sorted(name for name in names if not isinstance(getattr(module, name), ModuleType))
 
 
 autosummary_context = {"public_names": {package: public_names(package) for package in PACKAGES}}

@@ -219,6 +219,9 @@ def test_empty_documents_in_fit_and_predict(counts):
     classifier = TreeWassersteinClassifier("bow", n_neighbors=50)
     with pytest.warns(EmptyDocumentWarning, match=r"2 document\(s\) hold no known word \(rows 24, 25\)"):
         classifier.fit(with_empty, labels)
+    with pytest.warns(EmptyDocumentWarning) as warned:
+        TreeWassersteinClassifier().fit(with_empty, labels)
+    assert [warning.filename for warning in warned] == [__file__]  # once, and it points here
     assert classifier.kneighbors(counts, return_distance=False).shape == (24, 24)
     assert not {24, 25} & set(classifier.kneighbors(counts, return_distance=False).ravel())
     with pytest.warns(EmptyDocumentWarning, match="class prior"):
@@ -226,6 +229,22 @@ def test_empty_documents_in_fit_and_predict(counts):
     assert np.array_equal(probabilities[24:], [[14 / 26, 12 / 26]] * 2)
     with pytest.warns(EmptyDocumentWarning):
         assert classifier.predict(with_empty)[-1] == "cat"
+
+
+@pytest.mark.parametrize(
+    "estimator", [TreeWassersteinClassifier(), ProfileTreeWasserstein(), QuadtreeWasserstein()], ids=str
+)
+def test_missing_and_negative_values_name_their_rows(estimator, counts):
+    fitted = clone(estimator).fit(counts, LABELS)
+    act = fitted.predict if hasattr(fitted, "predict") else fitted.transform
+    for value, message in ((np.nan, "Input X contains NaN or infinity"), (-1, "Negative values in data")):
+        wrong = counts.toarray().astype(float)
+        wrong[7, 2] = value
+        for given in (wrong, sp.csr_array(wrong)):
+            with pytest.raises(ValueError, match=rf"{message}.* 1 row\(s\), first 7, such as the value"):
+                clone(estimator).fit(given, LABELS)
+            with pytest.raises(ValueError, match=rf"{message}.* 1 row\(s\), first 7, such as the value"):
+                act(given)
 
 
 def test_words_never_seen_are_unknown(counts):

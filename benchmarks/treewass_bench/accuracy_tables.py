@@ -28,6 +28,7 @@ __all__ = [
     "accuracy_markdown",
     "cost_markdown",
     "draw_error_and_time",
+    "drawn_note",
     "error_markdown",
     "machines_markdown",
     "summarize",
@@ -156,6 +157,29 @@ def error_markdown(
             cells = [f"{cell} ({theirs[name]})" for cell, name in zip(cells, sets, strict=True)]
         lines.append((METHODS[method].title, cells))
     return table("test error in %", [name.upper() for name in sets], lines)
+
+
+def drawn_note(rows: Iterable[Row], methods: Sequence[str] = TABLE_3, sets: Sequence[str] = PAPER_SETS) -> str:
+    """Say how exact the errors on drawn test documents are, the lowest and the highest of them.
+
+    Examples
+    --------
+    >>> case = {"set": "reuters", "split": 0, "method": "wmd", "test_documents": 300}
+    >>> drawn_note([Row("accuracy", case, {"error_percent": 5.0}, "", environment={})])
+    '300 test documents per split, drawn with seed 0. On one split the standard error of 5.0 % is 1.3 points.'
+    """
+    chosen = [own for (name, method), own in summarize(rows).items() if name in sets and method in methods]
+    errors = sorted({(float(np.mean(own.errors)), own.drawn) for own in chosen if own.drawn is not None})
+    if not errors:
+        return ""
+    said = [
+        f"of {error:.1f} % is {(error * (100 - error) / drawn) ** 0.5:.1f} points"
+        for error, drawn in dict.fromkeys((errors[0], errors[-1]))
+    ]
+    return (
+        f"{errors[0][1]} test documents per split, drawn with seed 0. On one split the standard error "
+        f"{' and that '.join(said)}."
+    )
 
 
 def vote_markdown(rows: Iterable[Row], methods: Sequence[str] = TABLE_3, sets: Sequence[str] = PAPER_SETS) -> str:
@@ -318,7 +342,7 @@ def accuracy_markdown(rows: Iterable[Row], methods: Sequence[str] = _SHOWN) -> s
     errors = [
         (
             METHODS[method].title,
-            [mean_figure(found[name, method].errors if (name, method) in found else ()) for name in sets],
+            [found[name, method].shown if (name, method) in found else "–" for name in sets],
         )
         for method in methods
     ]

@@ -9,7 +9,9 @@ import numpy as np
 from treewass_bench.datasets import PAPER_SETS
 from treewass_bench.rows import Row, Value
 
-__all__ = ["figure", "in_paper_order", "mean_figure", "sets_of", "table"]
+__all__ = ["figure", "fold_long", "in_paper_order", "mean_figure", "sets_of", "table"]
+
+_LONG = 12
 
 
 def table(corner: str, columns: Sequence[str], lines: Iterable[tuple[str, Sequence[str]]]) -> str:
@@ -39,6 +41,21 @@ def table(corner: str, columns: Sequence[str], lines: Iterable[tuple[str, Sequen
     laid = [(corner, columns), *lines]
     rows = ["| " + " | ".join([title, *entries]) + " |" for title, entries in laid]
     return "\n".join([rows[0], "|" + "---|" * (len(columns) + 1), *rows[1:]]) + "\n"
+
+
+def fold_long(summary: str, laid: str) -> str:
+    """Fold a table of more than a dozen lines, so that a reader opens it; others stay open.
+
+    Examples
+    --------
+    >>> fold_long("heights", "| tree | height |") == "| tree | height |"
+    True
+    >>> print(fold_long("heights", table("tree", ["height"], [("oak", ["20"])] * 13)).splitlines()[0])
+    <details><summary>heights</summary>
+    """
+    if laid.count("\n") <= _LONG + 2:
+        return laid
+    return f"<details><summary>{summary}</summary>\n\n{laid}\n</details>\n"
 
 
 def figure(value: Value, form: str = ".1f") -> str:

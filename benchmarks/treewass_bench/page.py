@@ -11,6 +11,7 @@ from treewass_bench.ablation import ablation_markdown, draw_losses, loss_markdow
 from treewass_bench.accuracy_tables import (
     cost_markdown,
     draw_error_and_time,
+    drawn_note,
     error_markdown,
     machines_markdown,
     vote_markdown,
@@ -113,6 +114,7 @@ def _accuracy(rows: dict[str, list[Row]], figures: Path) -> dict[str, str]:
     return {
         "short": error_markdown(errors, _SHORT, published=False) if errors else "",
         "errors": error_markdown(errors) if errors else "",
+        "drawn_note": drawn_note(errors),
         "votes": vote_markdown(errors) if errors else "",
         "costs": cost_markdown(errors) if errors else "",
         "machines": machines_markdown(errors),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from treewass_bench.datasets import PAPER_SETS
 from treewass_bench.depth import FULL_DEPTHS
 from treewass_bench.drawing import new_picture, plain_axes
-from treewass_bench.layout import in_paper_order, table
+from treewass_bench.layout import fold_long, in_paper_order, table
 from treewass_bench.methods import METHODS
 from treewass_bench.rows import Row, Value
 from treewass_bench.timing import geometric_mean
@@ -174,10 +174,12 @@ def time_markdown(rows: Iterable[Row], batch: int | str = 500) -> str:
     --------
     >>> case = {"set": "reuters", "method": "stw", "form": "index", "batch": 500, "depth": 5}
     >>> print(time_markdown([Row("time", case, {"ms_for_500": 0.02, "queries": 100}, "", environment={})]))
+    All distances between one document and a batch, in ms for 500 documents; ...
+    <BLANKLINE>
     | ms for 500 documents | REUTERS |
     |---|---|
     | STW, **treewass** | 0.0200 |
-    ...
+    <BLANKLINE>
     """
     times = Times(rows)
     lines = []
@@ -284,7 +286,7 @@ def _shown(value: float | None) -> str:
 def _table(corner: str, columns: Sequence[str], lines: Sequence[tuple[str, Sequence[str]]], note: str) -> str:
     if not lines:
         return ""
-    return f"{table(corner, [name.upper() for name in columns], lines)}\n{note}\n"
+    return f"{note}\n\n{fold_long(corner, table(corner, [name.upper() for name in columns], lines))}"
 
 
 def draw_times(rows: Iterable[Row], path: str | os.PathLike[str], batch: int | str = 500) -> None:

@@ -44,7 +44,9 @@ def test_labels_are_found_again_and_unknown_documents_are_apart():
 
 
 def test_fewer_documents_than_clusters_and_metrics_that_need_labels():
-    assert TreeKMedoids(5, metric="bow").fit([[1, 0], [0, 1], [2, 0]]).medoid_indices_.size == 2
+    assert TreeKMedoids(3, metric="bow").fit([[1, 0], [0, 1], [2, 0]]).medoid_indices_.size == 2
+    with pytest.raises(ValueError, match=r"n_samples=3, got n_clusters=5\. Lower n_clusters"):
+        TreeKMedoids(5, metric="bow").fit([[1, 0], [0, 1], [2, 0]])
     for metric in (None, "profile", "stw", ProfileTreeWasserstein()):
         with pytest.raises(ValueError, match=re.escape(f"needs no labels, such as 'tfidf', got {metric!r}.")):
             TreeKMedoids(2, metric=metric).fit([[1, 0], [0, 1]])

@@ -1,6 +1,7 @@
 import platform
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -9,14 +10,51 @@ from treewass.compute import memory
 
 def test_what_does_not_fit_is_refused_with_figures(monkeypatch):
     monkeypatch.setattr(memory.os, "sysconf", {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 10**6}.__getitem__)
+    monkeypatch.setattr(memory, "_GROUPS_OF_PROCESS", Path("/nowhere"))
     memory.refuse_beyond_memory(4 * 10**9, "a list", "Shorten it.")
-    with pytest.raises(ValueError, match=r"this machine, 4 GB, got 5 GB for a list\. Shorten it\."):
+    with pytest.raises(ValueError, match=r"this process may use, 4\.1 GB, got 5\.0 GB for a list\. Shorten it\."):
         memory.refuse_beyond_memory(5 * 10**9, "a list", "Shorten it.")
 
 
 def test_a_system_that_does_not_tell_refuses_nothing(monkeypatch):
     monkeypatch.delattr(memory.os, "sysconf")
+    monkeypatch.setattr(memory, "_GROUPS_OF_PROCESS", Path("/nowhere"))
     memory.refuse_beyond_memory(10**18, "a list", "Shorten it.")
+
+
+_LIMITED = """
+import resource
+from treewass.compute.memory import refuse_beyond_memory
+
+resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30))
+refuse_beyond_memory(10**9, "a list", "Shorten it.")
+try:
+    refuse_beyond_memory(2 * 10**9, "a list", "Shorten it.")
+except ValueError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a limit of Linux")
+def test_the_limit_of_a_process_counts():
+    done = subprocess.run([sys.executable, "-c", _LIMITED], capture_output=True, encoding="utf-8", check=True)
+    assert "may use, 1.1 GB, got 2.0 GB for a list" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("groups", "limit"),
+    [("0::/mine/part", "mine/memory.max"), ("5:cpu:/\n4:memory:/away", "memory/memory.limit_in_bytes")],
+)
+def test_the_limits_of_control_groups_count(tmp_path, monkeypatch, groups, limit):
+    (tmp_path / "mine" / "part").mkdir(parents=True)
+    (tmp_path / "mine" / "part" / "memory.max").write_text("max\n")
+    (tmp_path / "memory").mkdir()
+    (tmp_path / limit).write_text(f"{10**8}\n")
+    (tmp_path / "groups").write_text(groups)
+    monkeypatch.setattr(memory, "_GROUPS_OF_PROCESS", tmp_path / "groups")
+    monkeypatch.setattr(memory, "_GROUPS", tmp_path)
+    with pytest.raises(ValueError, match=r"may use, 0\.1 GB, got 0\.2 GB"):
+        memory.refuse_beyond_memory(2 * 10**8, "a list", "Shorten it.")
 
 
 _LEFT_OVER = """

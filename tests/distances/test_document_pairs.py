@@ -45,3 +45,10 @@ def test_costs_are_the_same_both_ways_and_zero_for_equal_points():
     assert np.array_equal(found, found.T)
     assert not found.diagonal().any()
     assert np.array_equal(costs_between(points[[7]], points[[3]]), found[7:8, 3:4])
+
+
+def test_too_few_vectors_are_counted():
+    with pytest.raises(ValueError, match="one word vector for each of the 3 columns of X, got 2"):
+        pair_documents([[1, 1, 1]], None, np.eye(2), caller="test")
+    with pytest.raises(ValueError, match="one word vector for each of the 3 columns of Y, got 2"):
+        pair_documents([[1, 1]], [[1, 1, 1]], np.eye(2), caller="test")

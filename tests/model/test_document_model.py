@@ -3,6 +3,7 @@ import sys
 
 import numba
 import numpy as np
+import pandas
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -290,6 +291,9 @@ def test_a_model_without_texts_shows_ids(tmp_path, vote):
         (["a", "b"], ["cat", "cat"], ValueError, r"two different labels, got \['cat'\]"),
         (["a", "b"], ["cat", 1], TypeError, "int and str"),
         (["a", "b"], [0.5, 1.5], TypeError, "got float"),
+        (["a", "b", "c"], ["cat", "dog", np.nan], TypeError, r"labels without gaps, but .* row\(s\) 2 is missing"),
+        (["a", "b"], pandas.Series(["cat", pandas.NA]), TypeError, r"without gaps, but .* row\(s\) 1 is missing"),
+        (pandas.Series(["a", np.nan]), ["cat", "dog"], TypeError, r"texts without gaps, but .* row\(s\) 1 .* fillna"),
         (np.eye(2), ["cat", "dog"], TypeError, "got a matrix"),
         (["…", "…"], ["cat", "dog"], ValueError, "none holds a word"),
         (["a", "b \ud800"], ["cat", "dog"], ValueError, r"texts of whole characters, but row\(s\) 1 "),

@@ -69,7 +69,8 @@ def test_newick_with_comments_spaces_and_missing_lengths():
     ("text", "message"),
     [
         ("((a,b);", "unmatched brackets"),
-        ("(a,b)", "ends with ';'"),
+        ("(a,b)", "semicolon, but ';' is missing"),
+        ("(a:1,a:2);", "differ from each other, but 'a' name several leaves"),
         ("(a,b));", "got '\\)' after"),
         ("(a,b);c;", "or more text"),
         ("(a:x,b);", "number after ':', got 'x'"),
@@ -93,12 +94,28 @@ def test_damaged_newick_is_refused(text, message):
         (networkx.DiGraph([(0, 1), (0, 2), (1, 3), (2, 3)]), "second way to the vertex 3"),
         (networkx.DiGraph([(0, 1), (2, 3), (3, 2)]), "does not reach: \\[2, 3\\]"),
         (networkx.empty_graph(1, create_using=networkx.DiGraph), "one leaf below its root"),
-        (networkx.Graph([(0, 1)]), "root of an undirected tree .* got None"),
+        (networkx.Graph([(0, 1)]), "root= as one of the vertices of an undirected tree, such as 0, got None"),
+        (networkx.DiGraph([(0, 1, {"weight": 5}), (0, 2)]), "attribute 'length', but they only have 'weight'"),
     ],
 )
 def test_graphs_that_are_no_trees_are_refused(graph, message):
     with pytest.raises(ValueError, match=message):
         from_networkx(graph)
+
+
+def test_lengths_under_another_name_and_words_of_one_name():
+    graph = networkx.DiGraph([(0, 1, {"weight": 5}), (0, 2, {"weight": 7})])
+    assert from_networkx(graph, length="weight")[0].leaf_lengths.tolist() == [5, 7]
+    graph.nodes[1]["label"] = graph.nodes[2]["label"] = "cat"
+    with pytest.raises(ValueError, match="'cat' name several leaves"):
+        from_networkx(graph, length="weight")
+
+
+def test_what_is_no_tree_at_all_is_refused_by_its_type():
+    with pytest.raises(TypeError, match="Newick format as str, got int"):
+        from_newick(5)
+    with pytest.raises(TypeError, match="Graph, got NoneType"):
+        from_networkx(None)
 
 
 @pytest.mark.parametrize("kind", [networkx.MultiDiGraph, networkx.MultiGraph])

@@ -95,3 +95,12 @@ def test_no_documents_on_either_side():
     assert pairwise(metric, some, none).shape == (1, 0)
     assert pairwise(metric, none, some).shape == (0, 1)
     assert pairwise(metric, none).shape == (0, 0)
+
+
+def test_only_the_kernel_sees_which_words_occur_together():
+    a, a2, b, b2 = np.eye(4)
+    metric, (first, second) = TreeMetric(star_tree(4)), ([a + b, a2 + b2], [a + b2, a2 + b])
+    within, without, between = pairwise(metric, first), pairwise(metric, second), pairwise(metric, first, second)
+    assert 2 * between.mean() - within.mean() - without.mean() == 0  # every word has the same masses in both
+    kernels = [np.exp(-distances).mean() for distances in (within, without, between)]
+    assert kernels[0] + kernels[1] - 2 * kernels[2] == pytest.approx(0.4, abs=0.001)

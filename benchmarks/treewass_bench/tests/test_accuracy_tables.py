@@ -1,8 +1,10 @@
 import pytest
 
 from treewass_bench.accuracy_tables import (
+    accuracy_markdown,
     cost_markdown,
     draw_error_and_time,
+    drawn_note,
     error_markdown,
     summarize,
     vote_markdown,
@@ -34,6 +36,15 @@ def test_errors_stand_beside_the_published_ones_and_cuts_are_marked():
     assert "– (40.2)" in stw
     assert "| 5.0‡ (3.5) |" in next(line for line in lines if line.startswith("| WMD"))
     assert "| 2.5 |" in next(line for line in lines if line.startswith("| **treewass**, default"))
+
+
+def test_the_other_layout_marks_cuts_too():
+    assert "10.0†" in next(line for line in accuracy_markdown(ROWS).splitlines() if line.startswith("| STW"))
+
+
+def test_the_standard_errors_of_drawn_documents_come_from_the_rows():
+    drawn = [accuracy_row("ohsumed", 0, "swmd", 40.0, test_documents=300), *ROWS]
+    assert "of 5.0 % is 1.3 points and that of 40.0 % is 2.8 points" in drawn_note(drawn)
 
 
 def test_votes_and_costs_leave_out_what_was_not_measured():

@@ -24,6 +24,8 @@ def test_the_page_holds_what_has_rows(folder, tmp_path):
     written = page.read_text()
     assert "## Table 3: errors" in written
     assert "| 5.0‡ (3.5) |" in written
+    assert "‡ 300 test documents per split" in written
+    assert "† fewer splits" in written
     assert "## Depth" not in written
     assert "\n\n\n" not in written
     again = write_page(folder, tmp_path / "docs" / "results.md").read_text()
@@ -55,6 +57,15 @@ def test_stored_rows_give_the_page_of_the_repository(tmp_path):
     shutil.copytree(root / "benchmarks" / "rows", rows)
     page = write_page(rows, tmp_path / "docs" / "results.md")
     assert page.read_text() == (root / "docs" / "results.md").read_text()
+
+
+def test_marks_that_no_table_uses_are_not_explained(tmp_path):
+    files = RowFiles(tmp_path / "rows")
+    files.add(next(row for row in ROWS if row.case["set"] == "reuters" and row.case["method"] == "stw"))
+    written = write_page(tmp_path / "rows", tmp_path / "results.md").read_text()
+    assert "Table 3" in written
+    assert "†" not in written
+    assert "‡" not in written
 
 
 def test_an_empty_folder_gives_a_page_without_tables(tmp_path):

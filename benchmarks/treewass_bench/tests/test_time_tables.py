@@ -30,7 +30,9 @@ def rows():
 
 
 def test_table_has_methods_in_order_and_says_where_queries_are_few(rows):
-    lines = time_markdown(rows).splitlines()
+    note, _, fold, _, *lines = time_markdown(rows).splitlines()
+    assert note.startswith("All distances between one document and a batch")
+    assert fold.startswith("<details>")
     assert lines[0] == "| ms for 500 documents | TWITTER | AMAZON | CLASSIC | BBCSPORT | OHSUMED | REUTERS |"
     assert [line.split(" | ")[0][2:] for line in lines[2 : 2 + len(TITLES)]] == list(TITLES.values())
     assert lines[2].split(" | ")[1] == "0.0100"
@@ -51,6 +53,7 @@ def test_table_of_the_cpu_has_published_figures_and_ratios(rows):
     assert "| published: STW, SciPy | 1.78 | 4.79 | 3.77 | 7.65 | 6.42 | 4.49 |" in table
     assert "STW in SciPy takes 0.25 times as long as STW here" in table  # two doublings earlier in the made rows
     assert "another machine" in table
+    assert "<details>" not in table  # short enough to stay open
 
 
 def test_batches_and_depths_do_not_mix(rows):

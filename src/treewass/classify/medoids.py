@@ -29,7 +29,7 @@ class TreeKMedoids(ClusterMixin, BaseEstimator):
     Parameters
     ----------
     n_clusters : int, default=8
-        Number of clusters; as many as there are different documents where these are fewer.
+        Number of clusters, at most that of the documents; as many as there are different ones where these are fewer.
     metric : "bow", "tfidf", "topics", transformer or TreeMetric, default="tfidf"
         The distance: by a name, an unfitted transformer that needs no labels, such as `TreeSlicedWasserstein`, or a
         metric that was learned before. With one cluster, its medoid is that of all documents.
@@ -112,6 +112,11 @@ class TreeKMedoids(ClusterMixin, BaseEstimator):
         known = self._known(counts)
         if not known.size:
             raise ValueError("Expected at least one document with a known word, got none.")
+        if known.size < self.n_clusters:
+            raise ValueError(
+                f"Expected at most as many clusters as documents with a known word, n_samples={known.size}, got "
+                f"n_clusters={self.n_clusters}. Lower n_clusters."
+            )
         distances = pairwise(self.metric_, counts[known], n_jobs=self.n_jobs)
         random = check_random_state(self.random_state)
         tries = [_medoids(distances, self.n_clusters, self.max_iter, random) for _ in range(self.n_init)]

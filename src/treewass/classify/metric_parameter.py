@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
-from treewass.documents.histograms import check_counts
+from treewass.compute.arguments import shown
+from treewass.documents.histograms import EmptyDocumentWarning, check_counts
 from treewass.trees.metric import TreeMetric
 
 if TYPE_CHECKING:
@@ -30,7 +32,8 @@ def learn_metric(
     What it may be is written down in `TreeWassersteinClassifier`. The settings, such as ``random_state``, go to a
     learner given by its name; a transformer keeps its own. A learner whose ``fit`` takes no weights is refused if
     weights differ from one. There may be no labels for a metric that does not need them (`needs_labels`). The
-    second value returned is the fitted learner, or None.
+    second value returned is the fitted learner, or None. Documents without a known word are left to the caller to warn
+    about.
 
     Examples
     --------
@@ -53,7 +56,9 @@ def learn_metric(
             f"Expected no sample_weight, or a learner that takes it, but {type(learner).__name__}.fit does not. "
             "Leave the weights out, or take ProfileTreeWasserstein."
         )
-    learned = getattr(learner.fit(counts, labels, **weights), "metric_", None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EmptyDocumentWarning)
+        learned = getattr(learner.fit(counts, labels, **weights), "metric_", None)
     if not isinstance(learned, TreeMetric):
         raise TypeError(f"Expected {type(learner).__name__} to have a TreeMetric as metric_ after fitting.")
     return learned, learner
@@ -86,7 +91,7 @@ def metric_learner(metric: Any, **settings: Any) -> Any:
         names = ", ".join(f'"{name}"' for name in METRICS)
         raise ValueError(
             f"Expected metric to be None, {names}, an unfitted transformer with a metric_, or a TreeMetric, got "
-            f"{metric!r}."
+            f"{shown(metric)}."
         )
     from sklearn.base import clone
 

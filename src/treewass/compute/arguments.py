@@ -56,7 +56,7 @@ def argument(name: str, value: str | float | None = None) -> str:
     """
     option = (_options.get() or {}).get(name)
     if option is None:
-        return name if value is None else f"{name}={value!r}"
+        return name if value is None else f"{name}={shown(value)}"
     return option if value is None else f"{option} {shlex.quote(str(value))}"
 
 
@@ -120,5 +120,5 @@ def check_positive(name: str, value: Any) -> float:
 def check_choice(name: str, value: Any, choices: Collection[str]) -> str:
     """Return an argument that is one of some words; refuse any other."""
     if not isinstance(value, str) or value not in choices:
-        raise ValueError(f"Expected {argument(name)} to be one of {', '.join(choices)}, got {value!r}.")
+        raise ValueError(f"Expected {argument(name)} to be one of {', '.join(choices)}, got {shown(value)}.")
     return value

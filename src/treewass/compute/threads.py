@@ -11,6 +11,8 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakSet
 
+from treewass.compute.arguments import shown
+
 __all__ = ["ForkSafeLock", "ThreadTeam", "cached_property", "count_cores", "count_threads", "run_in_blocks"]
 
 _Item = TypeVar("_Item")
@@ -87,7 +89,7 @@ def count_threads(n_jobs: int | None) -> int:
         return 1
     if not hasattr(n_jobs, "__index__") or n_jobs == 0:
         raise ValueError(
-            f"Expected n_jobs to be None, a positive number of threads, or -1 for all cores, got {n_jobs!r}."
+            f"Expected n_jobs to be None, a positive number of threads, or -1 for all cores, got {shown(n_jobs)}."
         )
     return n_jobs if n_jobs > 0 else max(1, count_cores() + 1 + n_jobs)
 

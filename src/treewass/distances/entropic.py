@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treewass.compute.arguments import check_integer, check_positive
+from treewass.compute.arguments import check_integer, check_positive, shown
 from treewass.compute.extras import require
 from treewass.distances.document_pairs import DocumentPairs, check_cost, compute_rows, pair_documents
 
@@ -111,7 +111,7 @@ def _rows(
         if regularization < _LEAST_SHARE * largest:
             raise ValueError(
                 f"sinkhorn expects a regularization of at least {_LEAST_SHARE:g} times the largest cost, which is "
-                f"{largest:.3g}, got {regularization!r}. Raise it, or scale the vectors down."
+                f"{largest:.3g}, got {shown(regularization)}. Raise it, or scale the vectors down."
             )
         columns = np.arange(row if pairs.same else 0, pairs.shape[1])
         for batch in _batches(pairs, columns, query.masses.size):

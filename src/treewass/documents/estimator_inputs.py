@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from treewass.compute.arguments import check_integer, check_positive, shown
-from treewass.documents.histograms import check_counts, first_few, refuse_texts
+from treewass.documents.histograms import check_counts, first_few, refuse_texts, refuse_values
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -29,7 +29,11 @@ __all__ = [
     "join_classes",
 ]
 
-_ACCEPTED = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
+_ACCEPTED = {
+    "accept_sparse": "csr",
+    "dtype": [np.float64, np.float32],
+    "ensure_all_finite": False,  # our own check names the rows
+}
 
 
 def check_documents(estimator: BaseEstimator, X: Any, *, reset: bool = False) -> csr_array:
@@ -62,6 +66,7 @@ def check_labelled_matrix(
     if getattr(getattr(X, "dtype", None), "kind", "") in "biu" and hasattr(X, "tocsr"):
         accepted["dtype"] = None  # whole numbers stay as they are
     matrix, labels = validate_data(estimator, X, y, reset=reset, **accepted)
+    refuse_values(matrix, caller=f"X in {type(estimator).__name__}")
     check_classification_targets(labels)
     return matrix, np.asarray(labels)
 

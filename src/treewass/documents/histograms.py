@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Collection, Sequence
 from itertools import islice
@@ -23,6 +24,7 @@ __all__ = [
     "first_few",
     "histogram_prints",
     "refuse_texts",
+    "refuse_values",
     "row_totals",
     "scale_rows",
     "short_bounds",
@@ -98,8 +100,7 @@ def check_counts(X: Any, *, n_words: int | None = None, caller: str = "treewass"
             f"X has {counts.shape[1]} features, but {caller} is expecting {n_words} features as input: "
             f"one column per word of the vocabulary. Vectorise with the vocabulary used for fitting."
         )
-    _refuse(counts, ~np.isfinite(counts.data), f"Input X contains NaN or infinity, passed to {caller}")
-    _refuse(counts, counts.data < 0, f"Negative values in data passed to {caller}")
+    refuse_values(counts, caller=caller)
     counts.sum_duplicates()
     counts.eliminate_zeros()
     return counts
@@ -168,6 +169,31 @@ def refuse_texts(X: Any) -> None:
         )
 
 
+def refuse_values(X: Any, *, caller: str) -> None:
+    """Raise a ValueError that names the first rows with a missing, infinite or negative value, of CSR or dense rows.
+
+    Examples
+    --------
+    >>> refuse_values(np.array([[1.0, 2.0], [0.0, np.nan]]), caller="treewass")
+    Traceback (most recent call last):
+        ...
+    ValueError: Input X contains NaN or infinity, passed to treewass: 1 row(s), first 1, such as the value nan. ...
+    """
+    values = X.data if hasattr(X, "indptr") else X
+    if values.min(initial=0) >= 0 and values.max(initial=0) < np.inf:  # neither is true of NaN
+        return
+    offending, problem = ~np.isfinite(values), "Input X contains NaN or infinity, passed to"
+    if not offending.any():
+        offending, problem = values < 0, "Negative values in data passed to"
+    entries = np.flatnonzero(offending)
+    places = np.searchsorted(X.indptr, entries, side="right") - 1 if values is not X else entries // X.shape[1]
+    rows = np.unique(places)
+    raise ValueError(
+        f"{problem} {caller}: {rows.size} row(s), first {first_few(rows)}, such as the value "
+        f"{values.flat[entries[0]]}. Expected finite non-negative counts or weights."
+    )
+
+
 def empty_rows(counts: csr_array) -> NDArray[np.intp]:
     """Find the rows without any entry."""
     return np.flatnonzero(np.diff(counts.indptr) == 0)
@@ -180,8 +206,16 @@ def warn_about_empty_rows(rows: NDArray[np.intp], consequence: str, places: Sequ
         warnings.warn(
             f"{rows.size} document(s) hold no known word ({named}): {consequence}",
             EmptyDocumentWarning,
-            stacklevel=3,
+            stacklevel=_callers_level(),
         )
+
+
+def _callers_level() -> int:
+    """Return the level of the stack, as seen by the function that asks, where the library was called."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("treewass."):
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def first_few(values: Collection[Any], most: int = 5) -> str:
@@ -220,17 +254,6 @@ def _as_csr(X: Any) -> csr_array:
     counts = csr_array(X.astype(np.float64))  # a copy, whose duplicates are summed in float64, not in a small type
     counts.check_format(full_check=True)
     return counts
-
-
-def _refuse(counts: csr_array, offending: NDArray[np.bool_], problem: str) -> None:
-    """Raise a ValueError that names the first rows with an offending value."""
-    if offending.any():
-        entries = np.flatnonzero(offending)
-        rows = np.unique(np.searchsorted(counts.indptr, entries, side="right") - 1)
-        raise ValueError(
-            f"{problem}: {rows.size} row(s), first {first_few(rows)}, such as the value "
-            f"{counts.data[entries[0]]}. Expected finite non-negative counts or weights."
-        )
 
 
 def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:

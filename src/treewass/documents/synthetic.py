@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from treewass.compute.arguments import check_integer
+from treewass.compute.arguments import check_integer, shown
 from treewass.documents.corpus import Corpus
 
 if TYPE_CHECKING:
@@ -155,8 +155,8 @@ def _generator_of(random_state: int | np.random.Generator) -> np.random.Generato
         return random_state
     if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer) or random_state < 0:
         raise ValueError(
-            f"Expected random_state to be a numpy.random.Generator or an integer of at least 0, got {random_state!r}. "
-            "Pass a seed such as 0."
+            f"Expected random_state to be a numpy.random.Generator or an integer of at least 0, got "
+            f"{shown(random_state)}. Pass a seed such as 0."
         )
     return np.random.default_rng(int(random_state))
 
@@ -166,7 +166,7 @@ def _number(name: str, value: Any, *, at_least: float, at_most: float = math.inf
     is_number = isinstance(value, Real) and not isinstance(value, bool)
     if not is_number or not at_least <= float(value) <= at_most or math.isinf(value):
         most = f" and at most {at_most:g}" if at_most < math.inf else ""
-        raise ValueError(f"Expected {name} as a finite number of at least {at_least:g}{most}, got {value!r}.")
+        raise ValueError(f"Expected {name} as a finite number of at least {at_least:g}{most}, got {shown(value)}.")
     return float(value)
 
 

@@ -295,11 +295,8 @@ def open_vectors(
             f"{caller} expects word_vectors of shape (n_words, n_dimensions), one row for each column of the counts, "
             f"got shape {found.shape}."
         )
-    if n_words is not None and len(found) != n_words:
-        raise ValueError(
-            f"{caller} expects one word vector for each of the {n_words} columns of X, got {len(found)}. Align them "
-            "with the vocabulary: WordVectors.align(words)."
-        )
+    if n_words is not None:
+        _demand_each_word(len(found), n_words, "X", caller)
     if found.dtype.kind not in "biuf":
         raise TypeError(f"{caller} expects word_vectors of real numbers, got dtype {found.dtype}.")
     return found, np.array(word_vectors.covered) if aligned else np.ones(len(found), dtype=np.bool_)
@@ -352,7 +349,8 @@ def covered_histograms(X: Any, covered: NDArray[np.bool_], *, caller: str, name:
     array([[0.67, 0.33, 0.  ]])
     """
     refuse_texts(X)
-    counts = check_counts(X, n_words=covered.size, caller=caller)
+    counts = check_counts(X, caller=caller)
+    _demand_each_word(covered.size, counts.shape[1], name, caller)
     if not covered.all():
         counts.data[~covered[counts.indices]] = 0.0
         counts.eliminate_zeros()
@@ -363,6 +361,14 @@ def covered_histograms(X: Any, covered: NDArray[np.bool_], *, caller: str, name:
             f"rows of {name} hold none (rows {first_few(empty)}): they have no transport distance. Leave them out."
         )
     return scale_rows(counts, row_totals(counts))
+
+
+def _demand_each_word(n_vectors: int, n_words: int, name: str, caller: str) -> None:
+    if n_vectors != n_words:
+        raise ValueError(
+            f"{caller} expects one word vector for each of the {n_words} columns of {name}, got {n_vectors}. Align "
+            "them with the vocabulary: WordVectors.align(words)."
+        )
 
 
 def check_shape(n_words: int, shape: tuple[int, ...]) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treewass.compute.arguments import check_integer
 from treewass.documents.corpus import Corpus
 from treewass.documents.histograms import first_few
 from treewass.documents.texts import Texts
@@ -108,6 +110,7 @@ def _some_labels(labels: ArrayLike | Sequence[Any] | None, count: int) -> list[A
     if len(values) != count:
         raise ValueError(f"Expected one label per text ({count}), got {len(values)}.")
     labelled = [row for row, value in enumerate(values) if value is not None]
+    _refuse_missing([(row, values[row]) for row in labelled], "labels", "Leave these rows out.")
     checked = check_labels([values[row] for row in labelled], len(labelled)).tolist()
     found: list[Any] = [None] * count
     shared: dict[Any, Any] = {}  # one object for each label, not for each document
@@ -135,12 +138,27 @@ def check_texts(texts: Any) -> list[str]:
     checked = list(texts)
     wrong = np.array([row for row, text in enumerate(checked) if not isinstance(text, str)])
     if wrong.size:
+        _refuse_missing(enumerate(checked), "texts", 'Fill them, as by fillna("") in pandas, or leave these rows out.')
         raise TypeError(
             f"Expected texts as str, but row(s) {first_few(wrong)} are not: row {wrong[0]} is "
             f"{type(checked[wrong[0]]).__name__}."
         )
     _refuse_halves(checked, "texts")
     return [str(text) for text in checked]
+
+
+def _refuse_missing(rows: Iterable[tuple[int, Any]], name: str, remedy: str) -> None:
+    """Refuse None and the missing values of pandas and NumPy, given with the numbers of their rows."""
+    missing = [row for row, value in rows if _is_missing(value)]
+    if missing:
+        raise TypeError(
+            f"Expected {name} without gaps, but the value of row(s) {first_few(missing)} is missing. {remedy}"
+        )
+
+
+def _is_missing(value: Any) -> bool:
+    is_nan = isinstance(value, float) and math.isnan(value)
+    return value is None or is_nan or type(value).__name__ in ("NAType", "NaTType")
 
 
 def _refuse_halves(texts: Sequence[str], name: str) -> None:
@@ -170,9 +188,7 @@ def check_query(text: Any) -> str:
 
 def check_count(k: Any) -> int:
     """Demand a number of documents to find."""
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise ValueError(f"Expected k as an integer of at least 1, got {k!r}.")
-    return int(k)
+    return check_integer("k", k)
 
 
 def check_labels(labels: ArrayLike, count: int) -> NDArray[Any]:
@@ -189,6 +205,7 @@ def check_labels(labels: ArrayLike, count: int) -> NDArray[Any]:
     if len(values) != count:
         raise ValueError(f"Expected one label per text ({count}), got {len(values)}.")
     values = [value.item() if isinstance(value, np.generic) else value for value in values]
+    _refuse_missing(enumerate(values), "labels", "Leave these rows out.")
     kinds = sorted({type(value).__name__ for value in values})
     if kinds not in (["int"], ["str"], []):
         raise TypeError(f"Expected labels that are all str or all int, got {' and '.join(kinds)}.")

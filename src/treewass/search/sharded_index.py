@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from treewass.compute.arguments import check_integer
 from treewass.compute.threads import ForkSafeLock, ThreadTeam, cached_property, count_threads
 from treewass.documents.histograms import check_counts, warn_about_empty_rows
 from treewass.search.held_documents import documents_of
@@ -238,10 +239,8 @@ class ShardedIndex:
         >>> [shard.ids.tolist() for shard in ShardedIndex.from_index(index, 2).shards]
         [[0, 1], [2]]
         """
-        if isinstance(n_shards, bool) or not isinstance(n_shards, int | np.integer) or n_shards < 1:
-            raise ValueError(f"Expected n_shards as an integer of at least 1, got {n_shards!r}.")
         shards = []
-        for ids in np.array_split(index.ids, n_shards):
+        for ids in np.array_split(index.ids, check_integer("n_shards", n_shards)):
             shard = TreeIndex(index.metric)
             counts = documents_of(index, ids, beyond=True)
             shard._snapshot = Snapshot((), index.next_id).with_documents(index.metric, counts, ids)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from treewass.compute.arguments import check_integer
 from treewass.compute.threads import cached_property
 from treewass.documents.histograms import first_few
 from treewass.search.segments import Segment, build_segment, merge_documents
@@ -297,6 +298,4 @@ def as_ids(ids: ArrayLike) -> NDArray[np.int64]:
 
 def checked_count(k: Any) -> int:
     """Refuse a number of neighbours that is not a whole number of at least 1."""
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise ValueError(f"Expected k as an integer of at least 1, got {k!r}.")
-    return int(k)
+    return check_integer("k", k)

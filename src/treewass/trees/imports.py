@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treewass.compute.arguments import shown
 from treewass.documents.histograms import first_few
 from treewass.trees.tree import Tree
 
@@ -29,7 +31,8 @@ def from_networkx(graph: Any, *, length: str = "length", root: Any = None) -> tu
     graph : networkx.DiGraph or networkx.Graph
         A tree with edges from parents to children, as `to_networkx` makes it, or an undirected tree.
     length : str, default="length"
-        The attribute of edges that holds their length, one where it is missing.
+        The attribute of edges that holds their length, one where it is missing. If it is missing everywhere, edges
+        must have no other attributes: pass ``"weight"`` where that is the length.
     root : vertex, optional
         The root of an undirected tree. A directed one has it: the vertex without a parent.
 
@@ -38,7 +41,7 @@ def from_networkx(graph: Any, *, length: str = "length", root: Any = None) -> tu
     tree : Tree
         Words are in the order of the graph's vertices.
     words : list
-        The attribute ``label`` of each word's vertex, or else the vertex itself.
+        The attribute ``label`` of each word's vertex, or else the vertex itself; each word once.
 
     Examples
     --------
@@ -48,6 +51,8 @@ def from_networkx(graph: Any, *, length: str = "length", root: Any = None) -> tu
     >>> words, tree.word_distances([0, 0], [1, 2])
     (['cat', 'dog', 'car'], array([2., 3.]))
     """
+    if not hasattr(graph, "is_multigraph"):
+        raise TypeError(f"Expected a networkx.DiGraph or Graph, got {type(graph).__name__}.")
     if graph.is_multigraph():
         raise TypeError(
             f"Expected a networkx.DiGraph or Graph, got {type(graph).__name__}, which may hold several edges between "
@@ -56,6 +61,13 @@ def from_networkx(graph: Any, *, length: str = "length", root: Any = None) -> tu
     vertices = list(graph.nodes)
     if not vertices:
         raise ValueError("Expected a graph with at least one vertex, got none.")
+    others = {attribute for *_, held in graph.edges(data=True) for attribute in held}
+    if others and length not in others:
+        raise ValueError(
+            f"Expected the length of edges in their attribute {length!r}, but they only have "
+            f"{first_few(sorted(map(repr, others)))}. Name the right one, such as from_networkx(graph, "
+            "length='weight'); for edges of length one remove the attributes."
+        )
     number = {vertex: place for place, vertex in enumerate(vertices)}
     root = _root(graph, root)
     parents, lengths = [-1] * len(vertices), [1.0] * len(vertices)
@@ -76,7 +88,7 @@ def from_networkx(graph: Any, *, length: str = "length", root: Any = None) -> tu
         raise ValueError(f"Expected one tree, got vertices that the root does not reach: {missed[:5]}.")
     labelled = ["label" in graph.nodes[vertex] for vertex in vertices]
     tree, leaves = _assemble(parents, lengths, labelled)
-    return tree, [graph.nodes[vertices[leaf]].get("label", vertices[leaf]) for leaf in leaves]
+    return tree, _unique([graph.nodes[vertices[leaf]].get("label", vertices[leaf]) for leaf in leaves])
 
 
 def from_newick(text: str) -> tuple[Tree, list[str]]:
@@ -93,7 +105,7 @@ def from_newick(text: str) -> tuple[Tree, list[str]]:
     tree : Tree
         Words are in the order of the text.
     words : list of str
-        Names of the leaves; empty where they have none.
+        Names of the leaves, each once; empty where they have none.
 
     Examples
     --------
@@ -101,6 +113,8 @@ def from_newick(text: str) -> tuple[Tree, list[str]]:
     >>> words, tree.word_distances([0, 0], [1, 2])
     (['cat', "it's", 'car'], array([3. , 4.5]))
     """
+    if not isinstance(text, str):
+        raise TypeError(f"Expected a tree in Newick format as str, got {type(text).__name__}.")
     left = _TOKENS.sub("", text).strip()
     if left:
         raise ValueError(f"Expected a tree in Newick format, got a quote or bracket not closed near {left[:20]!r}.")
@@ -129,10 +143,12 @@ def from_newick(text: str) -> tuple[Tree, list[str]]:
         lengths += [1.0] * (len(parents) - len(lengths))
         names += [""] * (len(parents) - len(names))
         before = piece
-    if vertex != 0 or next(pieces, None) is not None or not text.rstrip().endswith(";"):
-        raise ValueError("Expected one tree in Newick format that ends with ';', got unmatched brackets or more text.")
+    else:
+        raise ValueError("Expected a tree in Newick format that ends with a semicolon, but ';' is missing. Add it.")
+    if vertex != 0 or next(pieces, None) is not None:
+        raise ValueError("Expected one tree in Newick format, got unmatched brackets, or more text after ';'.")
     tree, leaves = _assemble(parents, lengths, [True] * len(parents))
-    return tree, [names[leaf] for leaf in leaves]
+    return tree, _unique([names[leaf] for leaf in leaves])
 
 
 def from_linkage(Z: ArrayLike) -> Tree:
@@ -188,12 +204,26 @@ def _root(graph: Any, given: Any) -> Any:
     """Find the root of a directed tree; check the one given for an undirected tree."""
     if not graph.is_directed():
         if given not in graph:
-            raise ValueError(f"Expected the root of an undirected tree as one of its vertices, got {given!r}.")
+            raise ValueError(
+                f"Expected root= as one of the vertices of an undirected tree, such as {next(iter(graph))!r}, got "
+                f"{shown(given)}."
+            )
         return given
     tops = [vertex for vertex in graph.nodes if graph.in_degree(vertex) == 0]
     if len(tops) != 1:
         raise ValueError(f"Expected one vertex without a parent, the root, got {len(tops)}: {tops[:5]}.")
     return tops[0]
+
+
+def _unique(words: list[Any]) -> list[Any]:
+    """Refuse words that come more than once, but for leaves without a name."""
+    again = [word for word, times in Counter(words).items() if times > 1 and word != ""]
+    if again:
+        raise ValueError(
+            f"Expected words that differ from each other, but {first_few(list(map(repr, again)))} name several leaves. "
+            "Rename them."
+        )
+    return words
 
 
 def _assemble(parents: Sequence[int], lengths: Sequence[float], labelled: Sequence[bool]) -> tuple[Tree, list[int]]:

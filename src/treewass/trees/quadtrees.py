@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from treewass.compute.arguments import check_choice, shown
 from treewass.trees.checks import check_points, random_stream
 from treewass.trees.tree import Tree
 
@@ -71,10 +72,9 @@ def quadtree(
     (True, 0.0)
     """
     points = check_points(vectors)
-    if convention not in CONVENTIONS:
-        raise ValueError(f"Expected convention to be one of {', '.join(CONVENTIONS)}, got {convention!r}.")
+    check_choice("convention", convention, CONVENTIONS)
     if not isinstance(depth, int | np.integer) or not 1 <= depth <= _MOST_DEPTH:
-        raise ValueError(f"Expected depth as an integer from 1 to {_MOST_DEPTH}, got {depth!r}.")
+        raise ValueError(f"Expected depth as an integer from 1 to {_MOST_DEPTH}, got {shown(depth)}.")
     shift: NDArray[np.float64] = np.asarray(random_stream(random_state).uniform(size=points.shape[1]))
     low, high = points.min(axis=0), points.max(axis=0)
     extent = float((high / 2 - low / 2).max()) * 2

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treewass.compute.arguments import shown
 from treewass.compute.extras import require
 from treewass.documents.histograms import first_few
 from treewass.trees.metric import TreeMetric
@@ -48,7 +49,7 @@ class TorchTreeDistance(torch.nn.Module):
     def __init__(self, metric: TreeMetric, *, memory: int = _BYTES, dtype: torch.dtype = torch.float32) -> None:
         super().__init__()
         if memory < 1:
-            raise ValueError(f"Expected memory as a positive number of bytes, got {memory!r}.")
+            raise ValueError(f"Expected memory as a positive number of bytes, got {shown(memory)}.")
         self.memory = memory
         self._n_words = metric.n_words
         for number, (tree, words, masses) in enumerate(

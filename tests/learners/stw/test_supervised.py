@@ -163,7 +163,7 @@ def test_missing_torch_is_named_with_its_pip_line(documents, fitted, monkeypatch
 def test_scores_that_cannot_fit_the_memory_are_refused_with_what_they_need():
     wide = csr_array((np.ones(20), (np.arange(20), np.arange(20))), shape=(20, 30_000_000))
     with pytest.raises(
-        ValueError, match=r"1875 GB for the scores of 30000000 words for 3906 nodes\. Leave out rare words"
+        ValueError, match=r"1874\.9 GB for the scores of 30000000 words for 3906 nodes\. Leave out rare words"
     ):
         SupervisedTreeWasserstein().fit(wide, np.arange(20) % 2)
 
@@ -202,6 +202,21 @@ def test_a_warm_start_goes_on_from_the_scores(forty):
     learner.set_params(warm_start=True, depth=1)
     with pytest.raises(ValueError, match="for 30 words and 7 nodes, got 30 words and 3 nodes"):
         learner.fit(*forty)
+
+
+@pytest.mark.parametrize("vectors", [None, np.arange(60.0).reshape(30, 2) + 1])
+def test_a_warm_start_on_other_documents_keeps_what_was_learned(forty, vectors):
+    X, y = forty
+    first, second = X * (np.arange(30) < 15), X * (np.arange(30) >= 15)
+    some, others = (np.flatnonzero(part.any(axis=1)) for part in (first, second))
+    settings = {**QUICK, "validation_fraction": 0.0, "warm_start": True, "word_vectors": vectors}
+    learner = SupervisedTreeWasserstein(**settings).fit(first[some], y[some])
+    learned, seen = learner.scores_.copy(), first.any(axis=0)
+    learner.fit(second[others], y[others])
+    assert learner.metric_.known_words[seen].all()
+    assert np.array_equal(learner.scores_[seen], learned[seen])
+    assert learner.metric_.known_words[second.any(axis=0)].all()
+    assert not np.array_equal(learner.scores_[~seen], learned[~seen])
 
 
 def test_scores_are_dropped_on_request_and_the_tree_stays(forty):

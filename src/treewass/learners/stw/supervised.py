@@ -83,8 +83,8 @@ class SupervisedTreeWasserstein(TreeTransformer):
     verbose : bool, default=False
         Whether to show a progress bar on standard error. Progress always goes to the logger ``treewass``.
     warm_start : bool, default=False
-        Whether a second ``fit`` goes on from `scores_` instead of random scores. The words and the tree must be the
-        same, and `keep_scores` true. The optimiser starts anew.
+        Whether a second ``fit`` goes on from `scores_` instead of random scores; words known before stay known. The
+        words and the tree must be the same, and `keep_scores` true. The optimiser starts anew.
     keep_scores : bool, default=True
         Whether to keep `scores_`, which are most of a fitted learner. Without them the tree is all there is: no
         soft-smooth distance, and nothing to go on from.
@@ -222,7 +222,10 @@ class SupervisedTreeWasserstein(TreeTransformer):
         learning = LabelledHistograms(
             documents, codes.astype(np.int64), None if (weights == 1).all() else weights[kept]
         )
-        self._take(fit_tree(learning, plan), np.bincount(documents.indices, minlength=counts.shape[1]) > 0, vectors)
+        known = np.bincount(documents.indices, minlength=counts.shape[1]) > 0
+        if before is not None:
+            known |= self.metric_.known_words
+        self._take(fit_tree(learning, plan), known, vectors)
         return self
 
     def pairwise(
@@ -260,7 +263,7 @@ class SupervisedTreeWasserstein(TreeTransformer):
 
         check_is_fitted(self)
         if variant not in ("smooth", "soft-smooth"):
-            raise ValueError(f'Expected variant to be "stw", "smooth" or "soft-smooth", got {variant!r}.')
+            raise ValueError(f'Expected variant to be "stw", "smooth" or "soft-smooth", got {shown(variant)}.')
         if variant == "soft-smooth" and not hasattr(self, "scores_"):
             raise ValueError("Expected scores for the soft-smooth distance, got none: fit with keep_scores=True.")
         absolute, trained = self._named("absolute", _ABSOLUTES, _SMOOTHNESS)
