@@ -169,20 +169,17 @@ def learned_contents(
     )
 
 
-def with_documents(held: Contents, new: NewTexts, *, warns: bool = True) -> tuple[Contents, NDArray[np.int64]]:
-    """Add documents without learning from them; return the model and their ids.
-
-    Those without a known word are warned about, unless that was done when they were written.
-    """
+def with_documents(held: Contents, new: NewTexts) -> tuple[Contents, NDArray[np.int64], NDArray[np.intp]]:
+    """Add documents without learning from them; return the model, their ids, and the rows without a known word."""
     codes = class_numbers(new.labels, held.classes)
     _refuse_known_keys(held, new)
     index = copy(held.index)  # shares the documents; whoever searches the other one meanwhile is not disturbed
     # Words that the metric does not know come in too: they are found, without mass.
     counter, sequences = held.counter.learned(new.texts, anew=False)
     counts = counter.count(new.texts, sequences)
-    ids = index.add(counts) if warns else index._take(counts)[1]
+    ids, unknown = index.hold(counts)
     added = new.kept(ids, codes, keep_texts=held.documents.texts is not None)
-    return held.changed(counter=counter, index=index, documents=held.documents.joined(added)), ids
+    return held.changed(counter=counter, index=index, documents=held.documents.joined(added)), ids, unknown
 
 
 def _refuse_known_keys(held: Contents, new: NewTexts) -> None:

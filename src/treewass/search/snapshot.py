@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from treewass.compute.threads import cached_property
-from treewass.documents.histograms import first_few
+from treewass.documents.histograms import check_counts, first_few
 from treewass.search.segments import Segment, build_segment, merge_documents
 from treewass.search.word_lists import Statistics
 from treewass.trees.metric import TreeMetric
@@ -18,7 +18,20 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from scipy.sparse import csr_array
 
-__all__ = ["Snapshot", "are_among", "as_ids", "checked_count", "chosen_ids", "compacted", "new_ids", "refuse_absent"]
+__all__ = [
+    "NEVER_FOUND",
+    "Snapshot",
+    "are_among",
+    "as_ids",
+    "checked_count",
+    "chosen_ids",
+    "compacted",
+    "new_ids",
+    "refuse_absent",
+    "wide_counts",
+]
+
+NEVER_FOUND = "they are held, but are never returned as neighbours."  # documents without a known word
 
 
 @dataclass(frozen=True, eq=False)
@@ -300,3 +313,9 @@ def checked_count(k: Any) -> int:
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
         raise ValueError(f"Expected k as an integer of at least 1, got {k!r}.")
     return int(k)
+
+
+def wide_counts(X: Any, n_words: int) -> csr_array:
+    """Validate counts of a metric's words, and of any number of words beyond it."""
+    counts = check_counts(X, caller="TreeMetric")
+    return counts if counts.shape[1] >= n_words else check_counts(X, n_words=n_words)

@@ -13,10 +13,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from treewass.documents.histograms import warn_about_empty_rows
 from treewass.model.contents import Contents
 from treewass.model.fitting import without_documents
 from treewass.model.model_folder import data_name, save_contents
-from treewass.search.snapshot import as_ids
+from treewass.search.snapshot import NEVER_FOUND, as_ids
 from treewass.serve.applied_writes import (
     MOST_KEYS,
     KeyUsedError,
@@ -162,7 +163,9 @@ class LiveModel:
         }
 
         def change() -> tuple[Contents, list[int]]:
-            return with_added(self._held, [record])
+            held, ids, unknown = with_added(self._held, [record])
+            warn_about_empty_rows(unknown, NEVER_FOUND)
+            return held, ids
 
         return self._write(record, key, change)
 
