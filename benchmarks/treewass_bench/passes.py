@@ -20,7 +20,7 @@ from treewass_bench.rows import Row, Value
 __all__ = ["bench_passes", "passages"]
 
 _LENGTHS = {"20news": 45, "amazon": 10, "ohsumed": 10}  # words of a passage: each set becomes 25 000 and more
-_PASSES = (0, 1, 2, 4)
+_PASSES = (0, 1, 2, 3, 4)
 _SHARES = (0.5, 1.0)  # of the passages, so that number and length can be told apart
 _SEEDS, _FOLDS, _QUERIES = 2, 5, 4000
 _PROTOCOL = (

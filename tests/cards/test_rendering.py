@@ -88,6 +88,12 @@ def test_hits_are_read_at_a_glance():
     assert repr(model.document(1)) == "Document(id=1, label='dog', text='a dog')"
 
 
+def test_words_are_marked_in_every_way_of_writing():
+    texts = ["le naïve café", "naïve cat", "NAIVE cat purrs", "a dog barks"]
+    model = DocumentModel(n_neighbors=1).fit(texts, ["cat", "cat", "cat", "dog"])
+    assert all("<mark" in hit._repr_html_() for hit in model.search("naive", 3))
+
+
 def test_words_that_stay_and_move_are_named():
     model = DocumentModel(n_neighbors=1).fit(["a cat sleeps", "a dog sleeps"], ["cat", "dog"])
     card = "".join(Elements(model.explain("cat sleeps", "dog sleeps")._repr_html_()).texts)

@@ -76,6 +76,30 @@ def test_what_is_given_wins_and_what_the_data_lacks_is_left_out(model, tmp_path)
     assert "as the model" not in said.stderr
 
 
+def test_a_column_that_is_missing_is_named_as_it_is_remembered(model, tmp_path):
+    news = write(tmp_path / "news.csv", "number,body,topic\nn100,a cat,cat\n")
+    with pytest.raises(ValueError, match=r"no column 'team' in the header.* without: --no-labels\."):
+        run("add", model, news)
+    news = write(tmp_path / "news.csv", "number,content,team\nn100,a cat,cat\n")
+    with pytest.raises(ValueError, match=r"no column 'body' in the header; .*with --text"):
+        run("predict", model, news)
+
+
+@pytest.mark.parametrize("name", ["team", "label"])
+def test_a_model_without_labels_reads_none_unless_they_are_named(tmp_path, name):
+    rows = tickets(tmp_path).read_text("utf-8").replace("team", name)
+    news = write(tmp_path / "news.csv", rows)
+    run("fit", news, "-o", tmp_path / "m", "--no-labels", "--text", "body")
+    said = run("add", tmp_path / "m", news)
+    assert said.stderr.startswith("treewass: note: columns as the model was learned: --text body --no-labels\n")
+    assert "--no-labels" not in run("add", tmp_path / "m", news, "--no-labels").stderr
+    assert DocumentModel.load(tmp_path / "m").contents_.classes == ()
+    run("update", tmp_path / "m", news, "--label", name)
+    assert DocumentModel.load(tmp_path / "m").contents_.classes == tuple(sorted(set(LABELS)))
+    again = runner.invoke(cli.app, ["add", str(tmp_path / "m"), str(news)])
+    assert again.stderr.startswith("treewass: note: columns as the model was learned: --text body\n")
+
+
 def test_they_are_taken_from_standard_input(model):
     said = run("predict", model, "-", input='{"body": "a cat"}\n')
     assert "note: columns as the model was learned: --text body\n" in said.stderr

@@ -1,5 +1,8 @@
 """Writes of a service wait in its log until they are folded; commands answer from the model without them."""
 
+import sqlite3
+from contextlib import closing
+
 import pytest
 from typer.testing import CliRunner
 
@@ -56,3 +59,13 @@ def test_those_of_another_model_and_damaged_ones_are_none(tmp_path):
     assert run("search", tmp_path / "m", "cat").stderr == ""
     (tmp_path / "m" / "writes.sqlite").write_bytes(b"no database")
     assert run("search", tmp_path / "m", "cat").stderr == ""
+
+
+@pytest.mark.parametrize("record", ["not JSON", "{}", "[]", b"\xff"])
+def test_a_damaged_record_keeps_nobody_from_an_answer(record, tmp_path):
+    DocumentModel(n_neighbors=3).fit(TEXTS, LABELS).save(tmp_path / "m")
+    with LiveModel(tmp_path / "m") as live:
+        live.remove([0])
+    with closing(sqlite3.connect(tmp_path / "m" / "writes.sqlite")) as connection, connection:
+        connection.execute("UPDATE writes SET record = ?", [record])
+    run("search", tmp_path / "m", "cat")

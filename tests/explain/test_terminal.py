@@ -45,7 +45,9 @@ def test_pairs_show_texts_moves_and_branches():
 def test_equal_documents_have_no_tables():
     text = printed(pair_view(Explanation(0.0, PAIR.shared, (), ()), ["a", "b"], [[], []]))
     assert "differs" not in text
-    assert "They share no word." in printed(pair_view(Explanation(1.0, (), PAIR.moves[:1], ()), ["a", "b"], [[], []]))
+    flat = printed(pair_view(Explanation(1.0, (), PAIR.moves[:1], ()), ["a", "b"], [[], []]))
+    assert "They share no word." in flat
+    assert "by branch" not in flat  # a tree without inner nodes has none
 
 
 def test_shared_words_without_room_are_counted():

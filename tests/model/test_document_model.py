@@ -82,6 +82,13 @@ def test_texts_without_a_known_word_have_a_documented_answer(fitted):
         fitted.explain("cat", "xyzzy")
 
 
+def test_a_document_is_named_in_one_way(fitted):
+    with pytest.raises(ValueError, match=r"the id or the key of a document, got none of them\."):
+        fitted.document()
+    with pytest.raises(ValueError, match=r"the id or the key of a document, got both\."):
+        fitted.document(0, key="k")
+
+
 def test_documents_come_and_go_without_learning():
     model = DocumentModel(n_neighbors=1).fit(TEXTS, LABELS)
     metric = model.metric_

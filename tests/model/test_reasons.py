@@ -213,6 +213,15 @@ def test_channels_that_are_not_learned_again_are_named(monkeypatch):
     assert model.explain_prediction(texts[4]).silent == model.explain_prediction(id=number).silent == ()
 
 
+def test_a_linear_channel_that_has_one_label_to_learn_from_is_named():
+    texts, labels = generated()
+    model = DocumentModel(n_neighbors=7).fit(texts, labels)
+    other = next(label for label in labels if label != labels[4])
+    model.remove([number for number, label in enumerate(labels) if label != other and number != 4])
+    explained = model.explain_prediction(id=4)
+    assert (explained.words, explained.silent) == ((), ("linear",))
+
+
 def test_a_document_that_nothing_else_is_like_gets_no_reasons():
     with pytest.warns(EmptyDocumentWarning):
         model = DocumentModel(n_neighbors=1, calibrate=False).fit(["a cat", "a dog", "?"], ["cat", "dog", "dog"])

@@ -3,7 +3,7 @@
 import pytest
 
 from treewass import DocumentModel
-from treewass.model.queries import example_queries
+from treewass.model.queries import example_queries, passage_of, word_rarities
 from treewass.report import make_report
 from treewass.serve.responses import TreeView, search_texts
 
@@ -54,6 +54,29 @@ def test_words_are_marked_where_the_text_writes_them_in_another_way():
     assert {"überwiesen", "uberwiesen"} <= {word.lower() for word in marked}
     explained = model.explain_prediction("uberwiesen ÜBERWIESEN")
     assert explained.word_weights()["überwiesen"]
+
+
+def test_unknown_words_are_shown_as_they_are_typed(model):
+    assert list(model.unknown_words("Tortüe GEBUHR")) == ["tortüe"]
+    assert model.search("Tortüe gebuhr buro", 1)[0].missing == ("tortüe", "buro")
+
+
+class Forms(dict):
+    """Written forms, of which there may be many: nobody goes through them at each search."""
+
+    def __iter__(self):
+        raise AssertionError
+
+    items = keys = values = __iter__
+
+
+def test_rarities_of_words_need_no_look_at_all_others(model, monkeypatch):
+    held = model.contents_
+    (hit,) = model.search(FOLDED, 1)
+    found = word_rarities(held, hit.words)
+    monkeypatch.setattr(held.counter, "spellings", Forms(held.counter.spellings))
+    assert word_rarities(held, hit.words) == found == {"überwiesen": 1.0}
+    assert passage_of(held, hit, 20).endswith("überwiesen, …")
 
 
 def test_forms_are_stored_and_forgotten_with_their_words(model, tmp_path):

@@ -1,4 +1,5 @@
 import json
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -84,6 +85,22 @@ def test_new_words_bring_their_forms_and_known_ones_keep_theirs():
     wider = counter.widened(["naive naive naive", "überwiesen plàin"])
     assert wider.names == ("naïve", "plain", "überwiesen")
     assert counter.names == ("naïve", "plain")
+
+
+@pytest.mark.parametrize("bounds", [[0, 4], [0, 1, 4], [0, 1, 2, 3, 4]])
+def test_the_first_text_that_holds_a_new_word_says_how_it_is_written(bounds):
+    texts = ["resume", "résumé résumé über", "uber résumé naïve naive", "東京 café 東京 cafe Café"]
+    counter = WordCounter().fitted(["plain"])
+    for start, stop in pairwise(bounds):  # in one batch, or in several
+        counter = counter.widened(texts[start:stop])
+    assert counter.spellings == {"uber": "über", "naive": "naïve", "cafe": "café"}
+
+
+@pytest.mark.parametrize("settings", [{}, {"fold": False}, {"stem": "english"}])
+def test_typed_words_are_those_counted_each_as_it_is_written_first(settings):
+    text, counter = "Tortüe storms, a tortue; STORM 東京都", WordCounter(**settings)
+    assert list(counter.typed(text)) == list(dict.fromkeys(counter.tokens(text)))
+    assert list(counter.typed(text).values())[:3] == ["tortüe", "storms", "a"]
 
 
 def test_words_have_stems_of_a_language():

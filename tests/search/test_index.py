@@ -11,7 +11,7 @@ from scipy.sparse import csr_array, csr_matrix
 from tests.search import integer_oracle as oracle
 from tests.search.segment_kinds import KINDS, use_kind
 from tests.strategies import documents, metrics
-from treewass import Tree, TreeIndex, TreeMetric
+from treewass import ShardedIndex, Tree, TreeIndex, TreeMetric
 from treewass.documents.histograms import EmptyDocumentWarning
 from treewass.documents.synthetic import make_documents
 from treewass.search import index as index_module
@@ -200,6 +200,14 @@ def test_documents_without_known_words_are_held_but_never_found():
         index.distances([[1, 0, 0]], ids=[0, 3])
     index.remove([1, 3])
     assert index.ids.tolist() == [0, 2]
+
+
+@pytest.mark.parametrize("n_shards", [0, 2])
+def test_rows_without_known_words_are_told_instead_of_warned_about(n_shards):
+    index = TreeIndex(TreeMetric(star_tree(2), masses=[1, 0]))
+    index = ShardedIndex.from_index(index, n_shards) if n_shards else index
+    ids, unknown = index.hold([[1, 0, 0], [0, 1, 0], [0, 0, 7], [1, 0, 1]], ids=[3, 4, 5, 6])
+    assert (ids.tolist(), unknown.tolist(), index.ids.tolist()) == ([3, 4, 5, 6], [1, 2], [3, 4, 5, 6])
 
 
 def test_segments_in_which_no_document_holds_a_known_word(kind):

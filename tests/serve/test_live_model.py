@@ -40,6 +40,16 @@ def test_writes_are_there_after_opening_again(folder, live):
     again.close()
 
 
+def test_words_are_shown_alike_by_whoever_wrote_them_and_after_opening_again(folder, live):
+    for text in (
+        "a resume of a cat",
+        "résumé résumé of a cat",
+    ):  # one by one here, both at once when they are read again
+        live.add([NewDocument(text, LABELS[0])])
+    with LiveModel(folder) as again:
+        assert again.current().counter.names == live.current().counter.names
+
+
 def test_a_key_adds_once_even_after_opening_and_folding(folder, live):
     assert live.add([CAT], key="one") == ([15], False)
     assert live.add([CAT], key="one") == ([15], True)

@@ -92,6 +92,14 @@ def test_an_interrupted_wait_for_the_lock_is_an_interrupt(tmp_path, monkeypatch)
     assert not folders._HELD
 
 
+def test_a_link_to_nothing_is_named(tmp_path):
+    link = tmp_path / "model"
+    link.symlink_to(tmp_path / "gone")
+    for name in (link, link / "inside"):
+        with pytest.raises(ValueError, match=r"but \S*model is a link to nothing\. Choose another name\."):
+            folders.make_folder(name)
+
+
 def test_a_model_and_an_index_are_not_saved_over_a_file(tmp_path):
     path = tmp_path / "tickets.csv"
     path.write_text("text,label\n")

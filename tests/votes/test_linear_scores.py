@@ -60,6 +60,19 @@ def test_of_equally_frequent_terms_the_first_are_kept(weights, kept, monkeypatch
     assert learner.prepare(np.arange(3))(1.0).columns.tolist() == kept
 
 
+@pytest.mark.parametrize("weight", [1.0, 2.0])
+def test_terms_are_counted_twice_with_weights_too(corpus, weight):
+    X, codes = corpus
+    asked = []
+
+    def counted(rows):
+        asked.append(rows)
+        return select_rows(X, rows)
+
+    LinearScores(counted, codes, 3, np.full(codes.size, weight)).prepare(np.arange(codes.size))(1.0)
+    assert len(asked) == 2
+
+
 def test_a_weight_of_two_is_a_document_twice_and_one_of_zero_none(corpus):
     X, codes = corpus
     weights = np.random.RandomState(0).randint(0, 3, codes.size).astype(float)

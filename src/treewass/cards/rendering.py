@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from treewass.cards.colors import class_color
 from treewass.compute.arguments import counted_noun
 from treewass.documents.texts import excerpt
+from treewass.documents.writing_systems import folded
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -74,16 +75,16 @@ def class_colors(classes: Sequence[Any]) -> dict[Any, str]:
 
 
 def marked_words(text: str, words: Collection[str]) -> list[Mapping[str, Any]]:
-    """Cut a text at the words that are among some, in lower case, for the macro `pieces`.
+    """Cut a text at the words that are among some, whatever their case and accents, for the macro `pieces`.
 
     Examples
     --------
-    >>> [piece["text"] for piece in marked_words("The Cat sat", ["cat"])]
-    ['The ', 'Cat', ' sat']
+    >>> [piece["text"] for piece in marked_words("The Café sat", ["cafe"])]
+    ['The ', 'Café', ' sat']
     """
-    pieces, end = [], 0
+    wanted, pieces, end = {folded(word.lower()) for word in words}, [], 0
     for match in _WORD.finditer(text):
-        if match[0].lower() in words:
+        if folded(match[0].lower()) in wanted:
             pieces += [{"text": text[end : match.start()], "weight": 0.0}, {"text": match[0], "weight": 0.5}]
             end = match.end()
     return [*pieces, {"text": text[end:], "weight": 0.0}]

@@ -132,12 +132,14 @@ def read_labelled(data: list[str], *, label: str, no_labels: bool, **settings: A
     """Read a corpus with its labels, or without if there are none; an error says how to do without."""
     if no_labels and label != "label":
         raise typer.BadParameter(f"expected either --label {label} or --no-labels, got both.", param_hint="--no-labels")
+    remembered = settings.get("remembered") or {}
     if no_labels:
-        settings.get("remembered", {}).pop("label", None)
+        remembered.pop("label", None)
     try:
         return read_data(data, label=None if no_labels else label, **settings)
     except ValueError as error:
-        if no_labels or not re.search(f"no (column|field) {re.escape(repr(label))}|{_LABEL_MISSING}", str(error)):
+        names = "|".join(re.escape(repr(name)) for name in (label, remembered.get("label")))
+        if no_labels or not re.search(f"no (column|field) ({names})|{_LABEL_MISSING}", str(error)):
             raise
         raise ValueError(f"{error} If the texts have no labels, read them without: --no-labels.") from error
 

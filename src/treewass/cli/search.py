@@ -85,12 +85,20 @@ def similar_command(
     as_json: AsJson = False,
 ) -> None:
     """Find the documents nearest to a whole text, or to one of the model, by the learned distance."""
+    from treewass.model.inference import count_documents, count_texts
+
     loaded = load_model(model)
     say_waiting_writes(model)
     conditions, named = _conditions(loaded.contents_, label, where), named_document(text)
     document = read_text(text) if named is None else loaded.document(**named).id
-    own = document if isinstance(document, str) else None
-    _show(loaded.contents_, loaded.similar(own, k, where=conditions, **(named or {})), as_json)
+    own, held = document if isinstance(document, str) else None, loaded.contents_
+    hits = loaded.similar(own, k, where=conditions, **(named or {}))
+    if not hits:
+        counted = count_texts(held, [document]) if isinstance(document, str) else count_documents(held, [document])
+        if counted.known.size:  # otherwise it was said why
+            which = "that passes the filter" if conditions else "of the model"
+            typer.echo(f"No {'other ' if named else ''}document {which} can be compared with it.", err=True)
+    _show(held, hits, as_json)
 
 
 def _conditions(held: Contents, label: str | None, where: list[str] | None) -> dict[str, Any] | None:

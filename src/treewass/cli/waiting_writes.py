@@ -33,7 +33,9 @@ def _count_waiting(folder: Path) -> int:
     log = path.with_name(f"{path.name}-wal")
     how = "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"  # without making files
     with (
-        suppress(sqlite3.Error, OSError),  # whoever folds or serves says what is wrong with them
+        suppress(
+            sqlite3.Error, OSError, ValueError, LookupError, TypeError
+        ),  # whoever folds or serves says what is wrong with them
         closing(sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True)) as connection,
     ):
         select = "SELECT (SELECT count(*) FROM writes), record FROM writes ORDER BY number LIMIT 1"

@@ -89,7 +89,8 @@ class Hit(Document):
     distance : float or None
         The tree-Wasserstein distance to the query; smaller is better.
     words, missing : tuple of str
-        The words of the query that it holds, and those that it does not: the first 64 of each.
+        The words of the query that it holds, as texts of the model write them, and those that it does not, as the
+        query writes them: the first 64 of each.
     branch : SharedBranch or None
         The branch of the tree that brings it nearest to the query.
     """

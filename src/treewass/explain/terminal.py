@@ -56,7 +56,9 @@ def pair_view(explanation: Explanation, texts: Sequence[str], spans: Sequence[_S
         *map(colored_text, texts, spans, pair_weights(explanation)),
     ]
     if explanation.moves:
-        parts += [Text(), _moves_table(explanation), _branches_table(explanation)]
+        parts += [Text(), _moves_table(explanation)]
+    if explanation.branches:  # a tree without inner nodes has none
+        parts.append(_branches_table(explanation))
     return Group(*parts)
 
 

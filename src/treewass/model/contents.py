@@ -295,7 +295,8 @@ class Contents:
     def id_of(self, id: int | None = None, key: str | None = None) -> int:
         """Return the id of a document that is named by its id or by its key; one that is not there is a ValueError."""
         if (id is None) == (key is None):
-            raise ValueError("Expected either the id or the key of a document, got both or none of them.")
+            given = "none of them" if id is None else "both"
+            raise ValueError(f"Expected either the id or the key of a document, got {given}.")
         if key is not None:
             known = self.documents.key_ids
             if key not in known:

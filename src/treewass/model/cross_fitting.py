@@ -27,9 +27,8 @@ _PARTS = 5
 _PENALTY = 0.32  # a loose fit, since some of the labels are wrong
 
 
-def spread_documents(held: Contents, most: int = MOST_ASKED) -> NDArray[np.int64]:
-    """Choose documents with a label, or any of a model without labels, evenly spread; return their ids, ascending."""
-    ids, _ = held.grouped
+def spread_documents(ids: NDArray[np.int64], most: int = MOST_ASKED) -> NDArray[np.int64]:
+    """Choose documents evenly spread over those of some ids, ascending; return their ids."""
     return ids[np.linspace(0, ids.size - 1, min(ids.size, most)).astype(np.intp)]
 
 
@@ -82,7 +81,7 @@ def _channels_apart(held: Contents, number: int) -> dict[str, ScoreChannel]:
         return held.channels  # none is heard
     channels = dict.fromkeys(held.channels, _silent(len(held.classes)))
     if dict(zip(held.channels, pool.channel_weights, strict=True)).get("linear"):
-        ids = spread_documents(held)
+        ids = spread_documents(held.documents.labelled)
         ids = np.delete(ids, unknown_rows(held.index.metric, documents_of(held.index, ids)))
         part = np.searchsorted(ids, number) % _PARTS
         others = ids[np.arange(ids.size) % _PARTS != part]
@@ -90,11 +89,11 @@ def _channels_apart(held: Contents, number: int) -> dict[str, ScoreChannel]:
     return channels
 
 
-def silenced_channels(held: Contents, number: int) -> tuple[str, ...]:
-    """Name the channels that are heard for texts, but have learned from a document, so that `count_apart` has none."""
-    pool, has_label = held.vote.pool, held.documents.codes_of(np.array([number]))[0] >= 0
-    weights = () if pool is None or not has_label else zip(held.channels, pool.channel_weights, strict=True)
-    return tuple(name for name, weight in weights if weight and name != "linear")
+def silenced_channels(counted: CountedTexts) -> tuple[str, ...]:
+    """Name the channels that are heard for texts, but that `count_apart` has made silent for this document."""
+    channels, pool = counted.held.channels, counted.held.vote.pool
+    weights = () if pool is None else zip(channels, pool.channel_weights, strict=True)
+    return tuple(name for name, weight in weights if weight and not channels[name].columns.size)
 
 
 def _silent(n_classes: int) -> ScoreChannel:

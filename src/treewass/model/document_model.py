@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treewass.compute.arguments import counted_noun
+from treewass.documents.histograms import warn_about_empty_rows
 from treewass.model.fitted_texts import FittedTexts
 from treewass.model.labelled_texts import check_documents
-from treewass.search.snapshot import as_ids
+from treewass.search.snapshot import NEVER_FOUND, as_ids
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -209,9 +210,13 @@ class DocumentModel(FittedTexts):
         -------
         ndarray of int64, their ids
         """
-        from treewass.model.fitting import with_documents
+        from treewass.model.fitting import refuse_unknown_columns, with_documents
 
-        self.contents_, ids = with_documents(self._fitted(), check_documents(texts, labels, titles, keys, columns))
+        new = check_documents(texts, labels, titles, keys, columns)
+        refuse_unknown_columns(self._fitted(), new.columns)
+        held, ids, unknown = with_documents(self._fitted(), new)
+        warn_about_empty_rows(unknown, NEVER_FOUND)
+        self.contents_ = held
         return ids
 
     def remove(self, ids: ArrayLike = (), *, keys: Sequence[str] = ()) -> None:

@@ -253,7 +253,8 @@ class FittedTexts(TextClassifier):
         id, key : int, str, optional
             A document of the model instead of a text. It does not vote on itself, and the linear channel is learned
             again without it, as for the doubtful labels of a report. Any other channel, such as that of mean word
-            vectors, is silent, since it has learned from the document.
+            vectors, is silent, since it has learned from the document; so is the linear one if the documents that it
+            would learn from are of one label only.
 
         Returns
         -------
@@ -276,7 +277,7 @@ class FittedTexts(TextClassifier):
         explained = explain_label(counted)
         if own is None:
             return explained
-        return replace(explained, document=describe_document(held, own), silent=silenced_channels(held, own))
+        return replace(explained, document=describe_document(held, own), silent=silenced_channels(counted))
 
     def outline(self, component: int = 0) -> TreeOutline:
         """Collect what each branch of the learned tree holds: words, classes, and ids of documents.
@@ -294,10 +295,9 @@ class FittedTexts(TextClassifier):
         """
         from treewass.explain.branches import tree_outline
 
-        ids, labels = self._fitted().grouped
-        return tree_outline(
-            self.metric_, documents_of(self.index_, ids), labels, self._fitted().names, component=component
-        )
+        held = self._fitted()
+        ids, labels = held.grouped
+        return tree_outline(held.index.metric, documents_of(held.index, ids), labels, held.names, component=component)
 
     def counts(self, document: str | int) -> csr_array:
         """Return the word counts of a text, or of a document by its id, shape (1, n_words)."""

@@ -28,7 +28,7 @@ from treewass.trees.metric import TreeMetric
 from treewass.votes.rules import VOTES, NeighborVote
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -44,6 +44,7 @@ __all__ = [
     "fit_unlabelled",
     "learned_contents",
     "make_metric",
+    "refuse_unknown_columns",
     "updated_contents",
     "with_documents",
     "without_documents",
@@ -170,23 +171,17 @@ def learned_contents(
     )
 
 
-def with_documents(held: Contents, new: NewTexts, *, acknowledged: bool = False) -> tuple[Contents, NDArray[np.int64]]:
-    """Add documents without learning from them; return the model and their ids.
-
-    Columns that the model does not have are refused, and documents without a known word are warned about, unless they
-    were acknowledged when they were written.
-    """
+def with_documents(held: Contents, new: NewTexts) -> tuple[Contents, NDArray[np.int64], NDArray[np.intp]]:
+    """Add documents without learning from them; return the model, their ids, and the rows without a known word."""
     codes = class_numbers(new.labels, held.classes)
-    if not acknowledged:
-        _refuse_unknown_columns(held, new)
     _refuse_known_keys(held, new)
     index = copy(held.index)  # shares the documents; whoever searches the other one meanwhile is not disturbed
     # Words that the metric does not know come in too: they are found, without mass.
     counter, sequences = held.counter.learned(new.texts, anew=False)
     counts = counter.count(new.texts, sequences)
-    ids = index._take(counts)[1] if acknowledged else index.add(counts)
+    ids, unknown = index.hold(counts)
     added = new.kept(ids, codes, keep_texts=held.documents.texts is not None)
-    return held.changed(counter=counter, index=index, documents=held.documents.joined(added)), ids
+    return held.changed(counter=counter, index=index, documents=held.documents.joined(added)), ids, unknown
 
 
 def _refuse_known_keys(held: Contents, new: NewTexts) -> None:
@@ -196,10 +191,10 @@ def _refuse_known_keys(held: Contents, new: NewTexts) -> None:
         raise ValueError(f"Expected new keys, but the model holds documents of {listed}. Remove those first.")
 
 
-def _refuse_unknown_columns(held: Contents, new: NewTexts) -> None:
-    """Refuse columns that the other documents do not have; the first columns of all may be any."""
+def refuse_unknown_columns(held: Contents, names: Iterable[str]) -> None:
+    """Refuse columns that the documents of a model do not have; its first columns may be any."""
     known = held.documents.columns
-    unknown = next((name for name in new.columns if name not in known), None)
+    unknown = next((name for name in names if name not in known), None)
     if known and unknown is not None:
         raise ValueError(
             f"Expected columns that the model has ({list_names(known)}), got {unknown!r}"

@@ -45,7 +45,7 @@ __all__ = [
     "in_parts",
     "load_contents",
     "part_folders",
-    "read_about",
+    "read_settings",
     "save_contents",
 ]
 
@@ -164,17 +164,16 @@ def part_folders(folder: str | os.PathLike[str]) -> list[Path]:
     return [path / entries["data"] / part for part in entries["parts"]]
 
 
-def read_about(folder: str | os.PathLike[str]) -> dict[str, str]:
-    """Return what a model notes about itself, without loading it."""
+def read_settings(folder: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the settings of a model, as `settings_of` collects them, without loading it or checking what they say."""
     path = Path(folder)
 
-    def read(manifest: dict[str, Any]) -> dict[str, str]:
+    def read(manifest: dict[str, Any]) -> dict[str, Any]:
         entries = _checked(manifest, path)
         file = path / entries["data"] / _SETTINGS
         check_file(file, entries["files"][_SETTINGS])
         settings = parse_json(file.read_text(encoding="utf-8"), _SETTINGS)
-        about = settings.get("about") if isinstance(settings, dict) else None
-        return {str(key): str(value) for key, value in about.items()} if isinstance(about, dict) else {}
+        return settings if isinstance(settings, dict) else {}
 
     return _KIND.read_listed(path, read)
 

@@ -52,12 +52,12 @@ def find_typed(
     Documents are ranked by the words they hold, and by topic, or for a text that is not typed (see `are_typed`) by the
     learned distance. Only documents whose ids are among `where` are found, unless it is None.
     """
-    typed = [number for number in range(len(counted.rows)) if are_typed(counted, number)]
-    found = _nearest(counted, np.setdiff1d(counted.known, typed).tolist(), k + offset, where)
-    for number, ids, scores in _best(counted, typed, k + offset, where):
+    short = [number for number in range(len(counted.rows)) if are_typed(counted, number)]
+    found = _nearest(counted, np.setdiff1d(counted.known, short).tolist(), k + offset, where)
+    for number, ids, scores in _best(counted, short, k + offset, where):
         found[number] = [(int(n), {"score": float(score)}) for n, score in zip(ids, scores, strict=True) if score > 0]
-    terms = [list(dict.fromkeys(counted.held.counter.tokens(text))) for text in texts]
-    return [_hits(counted, number, terms[number], entries[offset:]) for number, entries in enumerate(found)]
+    typed = [counted.held.counter.typed(text) for text in texts]
+    return [_hits(counted, number, typed[number], entries[offset:]) for number, entries in enumerate(found)]
 
 
 def find_similar(
@@ -67,10 +67,10 @@ def find_similar(
 
     Only documents whose ids are among `where` are found, unless it is None.
     """
-    words = counted.held.counter.words
+    words, names = counted.held.counter.words, counted.held.counter.names
     found = _nearest(counted, counted.known.tolist(), k + offset, where)
     return [
-        _hits(counted, number, [words[word] for word in counted.rows[number][0]], entries[offset:])
+        _hits(counted, number, {words[word]: names[word] for word in counted.rows[number][0]}, entries[offset:])
         for number, entries in enumerate(found)
     ]
 
@@ -97,8 +97,10 @@ def _best(
     yield from zip(numbers, ids, scores, strict=True)
 
 
-def _hits(counted: CountedTexts, number: int, terms: list[str], found: list[tuple[int, dict[str, Any]]]) -> list[Hit]:
-    """Describe what was found for a text, and what each document shares with it."""
+def _hits(
+    counted: CountedTexts, number: int, terms: dict[str, str], found: list[tuple[int, dict[str, Any]]]
+) -> list[Hit]:
+    """Describe what was found for a text, whose words are written as `terms` says, and what each document shares."""
     held = counted.held
     columns, shown = held.counter.columns, held.counter.spellings
     rows = rows_of(held.index, [one for one, _ in found])
@@ -107,7 +109,7 @@ def _hits(counted: CountedTexts, number: int, terms: list[str], found: list[tupl
     for (one, rank), (words, _), branch in zip(found, rows, branches, strict=True):
         own = set(words)
         there = tuple(islice((shown.get(term, term) for term in terms if columns.get(term) in own), MOST_TYPED))
-        missing = tuple(islice((shown.get(term, term) for term in terms if columns.get(term) not in own), MOST_TYPED))
+        missing = tuple(islice((form for term, form in terms.items() if columns.get(term) not in own), MOST_TYPED))
         hits.append(describe_hit(held, one, **rank, words=there, missing=missing, branch=branch))
     return hits
 
@@ -115,27 +117,25 @@ def _hits(counted: CountedTexts, number: int, terms: list[str], found: list[tupl
 def unknown_terms(held: Contents, text: str) -> dict[str, str | None]:
     """Return the words of a text that no document holds, each with the word most like it that some do, if any is.
 
-    A suggestion differs by two letters at most, or by one from a short word; of several, the most frequent is taken.
-    Only the first 64 unknown words get one.
+    The words are written as in the text. A suggestion differs by two letters at most, or by one from a short word; of
+    several, the most frequent is taken. Only the first 64 unknown words get one.
     """
     frequencies = held.index.statistics().frequencies
-    columns, unknown = held.counter.columns, []
-    for term in dict.fromkeys(held.counter.tokens(text)):
-        column = columns.get(term)
-        if column is None or column >= frequencies.size or not frequencies[column]:
-            unknown.append(term)
-    looked_up = frozenset(unknown[:MOST_TYPED])  # a text can hold many, and each is compared with all words
     known = held.counter
-    found = {term: _suggestion(term, known.words, frequencies) if term in looked_up else None for term in unknown}
-    return {term: known.spellings.get(other, other) if other else None for term, other in found.items()}
+    found: dict[str, str | None] = {}
+    for term, form in known.typed(text).items():
+        column = known.columns.get(term)
+        if column is None or column >= frequencies.size or not frequencies[column]:
+            # A text can hold many, and each is compared with all words.
+            other = _suggestion(term, known.words, frequencies) if len(found) < MOST_TYPED else None
+            found[form] = known.spellings.get(other, other) if other else None
+    return found
 
 
 def word_rarities(held: Contents, terms: Iterable[str]) -> dict[str, float]:
     """Weigh known words, as they are shown, by how rare they are among the documents, as a share of the rarest."""
-    whole, columns = held.index.statistics(), held.counter.columns
-    counted = {form: word for word, form in held.counter.spellings.items()}
-    places = {term: columns[counted.get(term, term)] for term in terms}
-    found = {term: rarity(int(whole.frequencies[place]), whole.n_documents) for term, place in places.items()}
+    whole, columns = held.index.statistics(), held.counter.shown_columns
+    found = {term: rarity(int(whole.frequencies[columns[term]]), whole.n_documents) for term in terms}
     rarest = max(found.values(), default=1)
     return {term: value / rarest for term, value in found.items()}
 

@@ -53,9 +53,18 @@ class SklearnCounter:
         """The terms as they are shown to people: as they are."""
         return self.words
 
+    @property
+    def shown_columns(self) -> dict[str, int]:
+        """The column of each term as it is shown."""
+        return self.columns
+
     def tokens(self, text: str) -> list[str]:
         """Return the terms of a text, known or not."""
         return list(self._vectorizer.build_analyzer()(text))
+
+    def typed(self, text: str) -> dict[str, str]:
+        """Return the different terms of a text, known or not: as they are."""
+        return {term: term for term in self.tokens(text)}
 
     def _make(self, **changes: Any) -> Any:
         from sklearn.feature_extraction import text

@@ -93,20 +93,24 @@ def settings_of(held: Contents) -> dict[str, Any]:
 
 def vocabulary_of(held: Contents) -> list[str]:
     """List the words; one that `add` brought, and that no document holds any more, is forgotten: its place is kept."""
-    words, n_learned = held.counter.words, held.index.metric.n_words
-    if len(words) == n_learned:
-        return list(words)
-    frequencies = held.index.statistics().frequencies
-    are_held = np.flatnonzero(frequencies[n_learned:]) + n_learned
-    kept = {column: words[column] for column in are_held.tolist()}
-    return [*words[:n_learned], *(kept.get(column, f"\0{column}") for column in range(n_learned, len(words)))]
+    forgotten = _forgotten(held)
+    return [f"\0{column}" if column in forgotten else word for column, word in enumerate(held.counter.words)]
 
 
 def _spellings_of(held: Contents) -> dict[str, str]:
     """Return how words are written, those that `vocabulary_of` lists."""
-    spellings = held.counter.spellings
-    known = frozenset(vocabulary_of(held)) if spellings else frozenset()
-    return {word: form for word, form in spellings.items() if word in known}
+    columns, forgotten = held.counter.columns, _forgotten(held)
+    spellings = held.counter.spellings.items()
+    return {word: form for word, form in spellings if word in columns and columns[word] not in forgotten}
+
+
+def _forgotten(held: Contents) -> frozenset[int]:
+    """Return the columns of the words that `add` brought, and that no document holds any more."""
+    n_words, n_learned = len(held.counter.words), held.index.metric.n_words
+    if n_words == n_learned:
+        return frozenset()
+    are_held = np.flatnonzero(held.index.statistics().frequencies[n_learned:]) + n_learned
+    return frozenset(range(n_learned, n_words)).difference(are_held.tolist())
 
 
 def document_files(documents: Documents) -> dict[str, dict[str, NDArray[Any]]]:

@@ -60,6 +60,10 @@ class TextCounter(Protocol):
     def columns(self) -> dict[str, int]:
         """The column of each word."""
 
+    @property
+    def shown_columns(self) -> dict[str, int]:
+        """The column of each word as it is shown."""
+
     def fitted(self, texts: Sequence[str]) -> TextCounter:
         """Return a counter of the words of these texts."""
 
@@ -80,6 +84,9 @@ class TextCounter(Protocol):
 
     def tokens(self, text: str) -> list[str]:
         """Return the words of a text, known or not, in their order."""
+
+    def typed(self, text: str) -> dict[str, str]:
+        """Return the different words of a text, known or not, in their order, each as the text first writes it."""
 
     def spans(self, text: str) -> list[tuple[int, int, str]]:
         """Find the places of known words in a text, with the words as they are shown."""
@@ -113,8 +120,9 @@ class WordCounter:
     -----
     Without `fold`, `pairs` and `stem` it counts as scikit-learn's ``CountVectorizer`` of the same settings.
 
-    Words that are folded are shown as the texts write them most often: `names` has these forms, and `spellings` those
-    that differ from `words`. Stems are shown as they are counted.
+    Words that are folded are shown as the texts write them most often, and words that come later as the first text
+    writes them that holds them: `names` has these forms, and `spellings` those that differ from `words`. Stems are
+    shown as they are counted.
 
     Examples
     --------
@@ -169,6 +177,11 @@ class WordCounter:
         """The words as they are shown to people, in the order of columns."""
         return tuple(map(self.spellings.get, self.words, self.words)) if self.spellings else self.words
 
+    @cached_property
+    def shown_columns(self) -> dict[str, int]:
+        """The column of each word as it is shown."""
+        return {name: column for column, name in enumerate(self.names)} if self.spellings else self.columns
+
     def fitted(self, texts: Sequence[str]) -> WordCounter:
         """Return a counter of the words of these texts, sorted."""
         return self.learned(texts, anew=True)[0]
@@ -189,8 +202,20 @@ class WordCounter:
         known = () if anew else self.words
         numbers: defaultdict[str, int] = defaultdict(None, {} if anew else self.columns)
         numbers.default_factory = numbers.__len__  # a new word gets the next number
-        forms: Counter[str] | None = Counter() if self.stem is None else None
-        found = WordSequences.of(map(numbers.__getitem__, self.tokens(text, forms)) for text in texts)
+        forms: Counter[str] = Counter()  # those that folding changes, in all texts
+        first: dict[str, str] = {}  # the form of each new word in the text that brings it
+
+        def numbered(text: str) -> Iterator[int]:
+            written, words = self._written(text)
+            if written is not words and self.stem is None:
+                both = zip(written, words, strict=True)
+                if anew:
+                    forms.update(form for form, word in both if form != word)
+                else:
+                    first.update((word, form) for form, word in reversed(list(both)) if word not in numbers)
+            return map(numbers.__getitem__, words)
+
+        found = WordSequences.of(map(numbered, texts))
         if anew and not numbers:
             raise ValueError("Expected texts with words, but none holds a word. Check the text column.")
         new = sorted(islice(numbers, len(known), None))
@@ -199,17 +224,18 @@ class WordCounter:
         columns = np.arange(len(numbers), dtype=np.int32)
         columns[[numbers[word] for word in new]] = np.arange(len(known), len(numbers))
         counter, found = self.with_words([*known, *new]), WordSequences(columns[found.words], found.bounds)
-        counter.spellings = {} if anew else self.spellings
-        if forms:
-            totals = np.bincount(found.words, minlength=len(numbers))[len(known) :].tolist()
-            counter.spellings = {**counter.spellings, **_spellings(forms, dict(zip(new, totals, strict=True)))}
+        if anew:
+            totals = np.bincount(found.words, minlength=len(numbers)).tolist()
+            counter.spellings = _spellings(forms, dict(zip(new, totals, strict=True))) if forms else {}
+        else:
+            counter.spellings = {**self.spellings, **{word: form for word, form in first.items() if form != word}}
         return counter, found
 
     def with_words(self, words: Sequence[str]) -> WordCounter:
         """Return a counter of the same settings that knows other words, in the order of columns."""
         counter = copy(self)
         counter.words = tuple(words)
-        for made in ("columns", "names"):
+        for made in ("columns", "names", "shown_columns"):
             vars(counter).pop(made, None)
         return counter
 
@@ -244,21 +270,33 @@ class WordCounter:
         own = {"token_pattern": self.token_pattern, "lowercase": self.lowercase}
         return {"kind": "words", **own, "fold": self.fold, "pairs": self.pairs, "stem": self.stem}
 
-    def tokens(self, text: str, forms: Counter[str] | None = None) -> list[str]:
-        """Return the words of a text, known or not, in their order; count in `forms` those that folding changes."""
+    def tokens(self, text: str) -> list[str]:
+        """Return the words of a text, known or not, in their order."""
+        return self._written(text)[1]
+
+    def typed(self, text: str) -> dict[str, str]:
+        """Return the different words of a text, known or not, in their order, each as the text first writes it.
+
+        Examples
+        --------
+        >>> WordCounter().typed("Tortüe, a tortue")
+        {'tortue': 'tortüe', 'a': 'a'}
+        """
+        first: dict[str, str] = {}
+        for form, word in zip(*self._written(text), strict=True):
+            first.setdefault(word, form)
+        return first
+
+    def _written(self, text: str) -> tuple[list[str], list[str]]:
+        """Return the words of a text as it writes them, in lower case if that is asked for, and as they are counted."""
         text = self._prepared(text)
         if self.pairs and not text.isascii() and UNSPACED.search(text):
             places = list(self._places(text))
-            found = [word for _, _, word in places]
-            if forms is not None:
-                forms.update(text[start:stop] for start, stop, word in places if text[start:stop] != word)
-            return found
-        found = self._pattern.findall(text)
+            return [text[start:stop] for start, stop, _ in places], [word for _, _, word in places]
+        words = written = self._pattern.findall(text)
         if self.fold and not text.isascii():
-            written, found = found, [token if token.isascii() else folded(token) for token in found]
-            if forms is not None:
-                forms.update(form for form, word in zip(written, found, strict=True) if form != word)
-        return found if self.stem is None else stems(found, self.stem)
+            words = [token if token.isascii() else folded(token) for token in written]
+        return written, words if self.stem is None else stems(words, self.stem)
 
     def _prepared(self, text: str) -> str:
         text = text.lower() if self.lowercase else text

@@ -184,14 +184,15 @@ def find_oddities(model: DocumentModel, *, max_documents: int = MOST_ASKED) -> O
 
 def oddities_of(held: Contents, max_documents: int) -> Oddities:
     """Find the oddities of a model at one moment, as `find_oddities` does."""
-    chosen, n_documents = spread_documents(held, max_documents), held.grouped[0].size
+    every, _ = held.grouped
+    chosen = spread_documents(every, max_documents)
     if not held.classes:
-        return Oddities(chosen.size, 0, n_documents, (), (), (), (), (), *_duplicates(held, chosen), ())
+        return Oddities(chosen.size, 0, every.size, (), (), (), (), (), *_duplicates(held, chosen), ())
     votes = _votes(held, chosen)
     return Oddities(
         votes.ids.size,
         chosen.size - votes.ids.size,
-        n_documents,
+        every.size,
         tuple(votes.predicted.tolist()),
         tuple(votes.true.tolist()),
         tuple(votes.ids.tolist()),

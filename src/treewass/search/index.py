@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from treewass.compute.threads import ForkSafeLock, count_threads
-from treewass.documents.histograms import check_counts, warn_about_empty_rows
+from treewass.documents.histograms import warn_about_empty_rows
 from treewass.search.nearest import Comparer
 from treewass.search.numpy_ranking import statistics_of
 from treewass.search.ranking import Ranker, check_query_counts
-from treewass.search.snapshot import Snapshot, as_ids, checked_count, compacted, new_ids
+from treewass.search.snapshot import NEVER_FOUND, Snapshot, as_ids, checked_count, compacted, new_ids, wide_counts
 from treewass.search.word_lists import Statistics
 from treewass.trees.embedding import RefusedQuery, known_rows, unknown_rows
 from treewass.trees.metric import TreeMetric
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     import os
 
     from numpy.typing import ArrayLike, NDArray
-    from scipy.sparse import csr_array
 
 __all__ = ["TreeIndex"]
 
@@ -153,19 +152,18 @@ class TreeIndex:
         New documents make a small segment of their own; it takes in earlier ones that are not much larger, so that
         there are few segments, and a document is moved a few times only.
         """
-        counts, added = self._take(X, ids)
-        known = counts if counts.shape[1] == self._n_words else counts[:, : self._n_words]
-        warn_about_empty_rows(unknown_rows(self.metric, known), "they are held, but are never returned as neighbours.")
+        added, unknown = self.hold(X, ids)
+        warn_about_empty_rows(unknown, NEVER_FOUND)
         return added
 
-    def _take(self, X: Any, ids: ArrayLike | None = None) -> tuple[csr_array, NDArray[np.int64]]:
-        """Add documents without a warning; return their counts and ids."""
-        counts = self._counts(X)
+    def hold(self, X: Any, ids: ArrayLike | None = None) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+        """Add documents as `add` does; return their ids, and the rows without a known word instead of a warning."""
+        counts = wide_counts(X, self._n_words)
         with self._changing:
             before = self._snapshot
             added = new_ids(ids, counts.shape[0], held=lambda: before.ids, next_id=before.next_id)
             self._snapshot = before.with_documents(self.metric, counts, added)
-        return counts, added
+        return added, unknown_rows(self.metric, counts)
 
     def remove(self, ids: ArrayLike) -> None:
         """Remove documents by their ids.
@@ -194,11 +192,6 @@ class TreeIndex:
         """
         with self._changing:
             self._snapshot = compacted(self._snapshot, self.metric)
-
-    def _counts(self, X: Any) -> csr_array:
-        """Validate counts of the metric's words, and of any number of words beyond it."""
-        counts = check_counts(X, caller="TreeMetric")
-        return counts if counts.shape[1] >= self._n_words else check_counts(X, n_words=self._n_words)
 
     def search(
         self, X: Any, k: int = 10, *, where: ArrayLike | None = None
@@ -318,7 +311,7 @@ class TreeIndex:
 
     def _query_counts(self, X: Any) -> Rows:
         """Validate queries of whole counts and bring them into canonical form."""
-        queries = arrays_of(self._counts(X))
+        queries = arrays_of(wide_counts(X, self._n_words))
         check_query_counts(queries)
         return queries
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from treewass.compute.arguments import check_integer
 from treewass.compute.threads import ForkSafeLock, ThreadTeam, cached_property, count_threads
-from treewass.documents.histograms import check_counts, warn_about_empty_rows
+from treewass.documents.histograms import warn_about_empty_rows
 from treewass.search.held_documents import documents_of
 from treewass.search.index import TreeIndex
 from treewass.search.ranking import Ranker
@@ -27,7 +27,7 @@ from treewass.search.shard_answers import (
     split_by_shard,
     with_same_memory,
 )
-from treewass.search.snapshot import Snapshot, as_ids, checked_count, chosen_ids, new_ids
+from treewass.search.snapshot import NEVER_FOUND, Snapshot, as_ids, checked_count, chosen_ids, new_ids, wide_counts
 from treewass.search.word_lists import Statistics
 from treewass.trees.embedding import unknown_rows
 from treewass.trees.metric import TreeMetric
@@ -249,16 +249,13 @@ class ShardedIndex:
 
     def add(self, X: Any, ids: ArrayLike | None = None) -> NDArray[np.int64]:
         """Add documents, to the smallest shards; as `TreeIndex.add`."""
-        counts, added = self._take(X, ids)
-        known = counts[:, : self.metric.n_words]
-        warn_about_empty_rows(unknown_rows(self.metric, known), "they are held, but are never returned as neighbours.")
+        added, unknown = self.hold(X, ids)
+        warn_about_empty_rows(unknown, NEVER_FOUND)
         return added
 
-    def _take(self, X: Any, ids: ArrayLike | None = None) -> tuple[csr_array, NDArray[np.int64]]:
-        """Add documents without a warning; return their counts and ids."""
-        counts = check_counts(X, caller="TreeMetric")
-        if counts.shape[1] < self.metric.n_words:
-            counts = check_counts(X, n_words=self.metric.n_words)
+    def hold(self, X: Any, ids: ArrayLike | None = None) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+        """Add documents without a warning; as `TreeIndex.hold`."""
+        counts = wide_counts(X, self.metric.n_words)
         with self._changing:
             before = self._now
             added = new_ids(ids, counts.shape[0], held=lambda: before.ids, next_id=before.next_id)
@@ -270,7 +267,7 @@ class ShardedIndex:
                     if start < stop
                 }
             )
-        return counts, added
+        return added, unknown_rows(self.metric, counts)
 
     def remove(self, ids: ArrayLike) -> None:
         """Remove documents by their ids; all of them must be in the index, otherwise nothing is removed."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from treewass.compute.arguments import check_integer
 from treewass.compute.threads import cached_property
-from treewass.documents.histograms import first_few
+from treewass.documents.histograms import check_counts, first_few
 from treewass.search.segments import Segment, build_segment, merge_documents
 from treewass.search.word_lists import Statistics
 from treewass.trees.metric import TreeMetric
@@ -19,7 +19,20 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from scipy.sparse import csr_array
 
-__all__ = ["Snapshot", "are_among", "as_ids", "checked_count", "chosen_ids", "compacted", "new_ids", "refuse_absent"]
+__all__ = [
+    "NEVER_FOUND",
+    "Snapshot",
+    "are_among",
+    "as_ids",
+    "checked_count",
+    "chosen_ids",
+    "compacted",
+    "new_ids",
+    "refuse_absent",
+    "wide_counts",
+]
+
+NEVER_FOUND = "they are held, but are never returned as neighbours."  # documents without a known word
 
 
 @dataclass(frozen=True, eq=False)
@@ -299,3 +312,9 @@ def as_ids(ids: ArrayLike) -> NDArray[np.int64]:
 def checked_count(k: Any) -> int:
     """Refuse a number of neighbours that is not a whole number of at least 1."""
     return check_integer("k", k)
+
+
+def wide_counts(X: Any, n_words: int) -> csr_array:
+    """Validate counts of a metric's words, and of any number of words beyond it."""
+    counts = check_counts(X, caller="TreeMetric")
+    return counts if counts.shape[1] >= n_words else check_counts(X, n_words=n_words)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from treewass.model.contents import Contents
 from treewass.model.fitting import with_documents, without_documents
@@ -13,6 +13,10 @@ from treewass.model.kept_columns import Value
 from treewass.model.labelled_texts import check_documents, class_numbers
 from treewass.search.snapshot import as_ids
 from treewass.serve.writes import DamagedWritesError, Record, Row
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = [
     "MOST_KEYS",
@@ -78,7 +82,7 @@ def with_rows(held: Contents, rows: Sequence[Row]) -> Contents:
         if operation == "relabel":
             held = relabeled(held, expected, [record["label"] for record in records])
             continue
-        held, ids = with_added(held, records, acknowledged=True)
+        held, ids, _ = with_added(held, records)
         if ids != expected:
             raise DamagedWritesError(f"Expected ids from {expected[0]} on for documents that were added, got {ids[0]}.")
     return held
@@ -92,8 +96,8 @@ def relabeled(held: Contents, ids: Sequence[int], labels: Sequence[str | int]) -
     return held.changed(documents=replace(held.documents, codes=codes))
 
 
-def with_added(held: Contents, records: Sequence[Record], *, acknowledged: bool = False) -> tuple[Contents, list[int]]:
-    """Add the documents of some records, as `with_documents` does; return the model and their ids."""
+def with_added(held: Contents, records: Sequence[Record]) -> tuple[Contents, list[int], NDArray[np.intp]]:
+    """Add the documents of some records, as `with_documents` does; return what it returns."""
     texts: list[str] = _joined(records, "texts")
     titles: list[str] = _joined(records, "titles")
     keys: list[str | None] = _joined(records, "document_keys")
@@ -102,8 +106,8 @@ def with_added(held: Contents, records: Sequence[Record], *, acknowledged: bool 
     new = check_documents(
         texts, _joined(records, "labels"), titles if any(titles) else None, keys if any(keys) else None, columns
     )
-    held, ids = with_documents(held, new, acknowledged=acknowledged)
-    return held, ids.tolist()
+    held, ids, unknown = with_documents(held, new)
+    return held, ids.tolist(), unknown
 
 
 def _joined(records: Sequence[Record], name: str) -> list[Any]:

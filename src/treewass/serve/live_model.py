@@ -10,13 +10,15 @@ import threading
 import uuid
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from treewass.documents.histograms import warn_about_empty_rows
 from treewass.model.contents import Contents
-from treewass.model.fitting import without_documents
+from treewass.model.fitting import refuse_unknown_columns, without_documents
 from treewass.model.model_folder import data_name, save_contents
-from treewass.search.snapshot import as_ids
+from treewass.search.snapshot import NEVER_FOUND, as_ids
 from treewass.serve.applied_writes import (
     MOST_KEYS,
     KeyUsedError,
@@ -162,7 +164,10 @@ class LiveModel:
         }
 
         def change() -> tuple[Contents, list[int]]:
-            return with_added(self._held, [record])
+            refuse_unknown_columns(self._held, chain.from_iterable(document.columns for document in documents))
+            held, ids, unknown = with_added(self._held, [record])
+            warn_about_empty_rows(unknown, NEVER_FOUND)
+            return held, ids
 
         return self._write(record, key, change)
 

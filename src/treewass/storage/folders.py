@@ -95,8 +95,9 @@ def make_folder(path: Path) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError) as error:
-        file = next((one for one in (path, *path.parents) if one.exists()), path)
-        raise ValueError(f"Expected a folder to save to, but {file} is a file. Choose another name.") from error
+        file = next((one for one in (path, *path.parents) if one.exists() or one.is_symlink()), path)
+        what = "a file" if file.exists() else "a link to nothing"
+        raise ValueError(f"Expected a folder to save to, but {file} is {what}. Choose another name.") from error
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import numpy as np
 
 from treewass.compute.arguments import check_integer
 from treewass.documents.histograms import check_counts, first_few, warn_about_empty_rows
-from treewass.search.snapshot import as_ids
+from treewass.search.snapshot import NEVER_FOUND, as_ids
 from treewass.stores.postgres_filters import check_value, compile_filter
 from treewass.stores.postgres_tables import KINDS, database_name
 from treewass.stores.postgres_vectors import binary_vectors, text_vectors
@@ -152,7 +152,7 @@ class PostgresIndex(VersionedTable):
                 )
                 for row in rows:
                     copy.write_row(row)
-        warn_about_empty_rows(unknown, "they are held, but are never returned as neighbours.")
+        warn_about_empty_rows(unknown, NEVER_FOUND)
         return added
 
     def remove(self, ids: ArrayLike) -> None:

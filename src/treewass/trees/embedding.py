@@ -273,8 +273,8 @@ def unknown_rows(metric: TreeMetric, counts: csr_array) -> NDArray[np.intp]:
     ----------
     metric : TreeMetric
         Trees and word masses.
-    counts : csr_array of shape (n_documents, n_words)
-        Canonical, as `check_counts` makes it.
+    counts : csr_array of shape (n_documents, n_columns)
+        Canonical, as `check_counts` makes it; words beyond the metric have no mass.
 
     Returns
     -------
@@ -288,6 +288,7 @@ def unknown_rows(metric: TreeMetric, counts: csr_array) -> NDArray[np.intp]:
     array([1, 2])
     """
     found = [np.zeros(0, dtype=np.intp)]
+    counts = counts if counts.shape[1] == metric.n_words else counts[:, : metric.n_words]
     for start in range(0, counts.shape[0], _CHECKED):
         bounds = counts.indptr[start : start + _CHECKED + 1]
         own = slice(bounds[0], bounds[-1])

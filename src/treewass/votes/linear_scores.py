@@ -110,17 +110,17 @@ class LinearScores:
     def _terms(self, rows: NDArray[np.intp]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Choose the terms of the most documents, and compute their inverse document frequencies."""
         weights = self.weights[rows]
-        gathered = array("q")
+        gathered, sizes = array("q"), [np.zeros(0, np.int64)]
         for block in self._blocks(rows):
             gathered.frombytes(block.indices.astype(np.int64).tobytes())
+            sizes.append(np.diff(block.indptr))
         every = np.frombuffer(gathered, dtype=np.int64)
         if (weights == 1).all():  # as it is nearly always: without arrays of places and weights
             every.sort()
             columns, frequencies = _most_frequent(_counted_runs(every))
         else:
-            sizes = np.concatenate([np.diff(block.indptr) for block in self._blocks(rows)])
             terms, places = np.unique(every, return_inverse=True)
-            weighed = np.bincount(places, np.repeat(weights, sizes), terms.size)
+            weighed = np.bincount(places, np.repeat(weights, np.concatenate(sizes)), terms.size)
             columns, frequencies = _most_frequent([(terms, weighed)])
         factors = 1 + np.log((1 + weights.sum()) / (1 + frequencies))  # as scikit-learn does
         return columns, factors.astype(np.float32)

@@ -56,9 +56,8 @@ def ascend(
     for document in order:
         for label in range(n_classes):
             scores[label] = intercepts[label]
-        curvature = (
-            _ONE + slack[document] + _add_scores(rows, document, weights, scores)
-        )  # the intercept is a term, too
+        # The intercept is a term, too.
+        curvature = _ONE + slack[document] + _add_scores(rows, document, weights, scores)
         changed = False
         for label in range(n_classes):
             sign = _ONE if own[document] == label else -_ONE
