@@ -386,7 +386,7 @@ def test_report_is_written(model, tmp_path):
 def test_the_program_answers_by_exit_code_and_one_sentence(model, data, tmp_path):
     done = program("search", model, "-", "-k", 2, stdin="Käse, 🐈 and cat")
     assert len(done.stdout.splitlines()) == 2
-    assert done.stderr == "No document holds the word 'kase'.\n"
+    assert done.stderr == "No document holds the word 'käse'.\n"
     done = program("search", model, "xyzzy catt")
     assert done.stdout == ""
     assert done.stderr == (
