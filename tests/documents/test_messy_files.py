@@ -43,7 +43,7 @@ REFUSED = {
         b"text,label,text\na,x,b\n",
         "2 columns 'text' in the header; the columns are 'text', 'label', 'text'. Rename all but one of the same name.",
     ),
-    "twice and missing.csv": (b"text,lable,text\na,x,b\n", "Name the right one with label='…'. Rename all but one"),
+    "twice and missing.csv": (b"text,labell,text\na,x,b\n", "Name the right one with label='…'. Rename all but one"),
     "short rows.csv": (b"text,label\na cat,x\nb\nc,y\n", "line 3: 1 field where the header has 2"),
     "long rows.csv": (
         b"text,label\na, b, c,x\nb, c,y\n",

@@ -157,7 +157,7 @@ def test_filters(model, where, expected):
     ("where", "message"),
     [
         ({"town": "Ghent"}, "a column among id, label, year, odd, place, got 'town'"),
-        ({"yaer": 2001}, r"got 'yaer' \(did you mean 'year'\?\)\."),
+        ({"yearr": 2001}, r"got 'yearr' \(did you mean 'year'\?\)\."),
         ({"year": "2001"}, r"filter on 'year' cannot be used\. Expected a value such as 2020, got '2001'"),
         ({"year": ("~", 1)}, r"Expected a value, a list of values, \(== or != or"),
         ({"year": [(">", 1), ("~", 1)]}, r"Expected a value, a list of values, \(== or"),
@@ -196,9 +196,9 @@ def _saved(model, folder):
 def test_columns_that_the_model_does_not_have_come_with_update_only(model, tmp_path):
     again = DocumentModel.load(_saved(model, tmp_path))
     with pytest.raises(
-        ValueError, match=r"has \('year', 'odd', 'place'\), got 'yaer' \(did you mean 'year'\?\)\. Use upd"
+        ValueError, match=r"has \('year', 'odd', 'place'\), got 'yearr' \(did you mean 'year'\?\)\. Use upd"
     ):
-        again.add(["a cat"], columns={"yaer": [2001]})
+        again.add(["a cat"], columns={"yearr": [2001]})
     assert len(again.index_) == 18
     (number,) = again.update(["a cat"], columns={"town": ["Ghent"]})
     assert again.document(number).columns["town"] == "Ghent"

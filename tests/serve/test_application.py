@@ -280,8 +280,8 @@ def test_documents_have_keys_and_columns_and_need_no_label(writer):
     assert "holds documents of 'z1'" in post(writer, "documents", 422, documents=new[:1])["detail"]
     wrong = {"text": "a gnu", "columns": {"year": "soon"}}
     assert "Expected values such as 2020" in post(writer, "documents", 422, documents=[wrong])["detail"]
-    wrong = {"text": "a gnu", "columns": {"twon": "Ghent"}}
-    assert "got 'twon' (did you mean 'town'?)" in post(writer, "documents", 422, documents=[wrong])["detail"]
+    wrong = {"text": "a gnu", "columns": {"townn": "Ghent"}}
+    assert "got 'townn' (did you mean 'town'?)" in post(writer, "documents", 422, documents=[wrong])["detail"]
     assert post(writer, "documents", 201, documents=[{"text": "a gnu"}])["ids"] == [17]
 
 

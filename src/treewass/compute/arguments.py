@@ -95,8 +95,8 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
 
     Examples
     --------
-    >>> did_you_mean("creatd", ["created", "year"]), did_you_mean("creatd", ["year"])
-    (" (did you mean 'created'?)", '')
+    >>> did_you_mean("yearr", ["created", "year"]), did_you_mean("yearr", ["created"])
+    (" (did you mean 'year'?)", '')
     """
     plain = {known.strip().casefold(): known for known in names}
     near = difflib.get_close_matches(name.strip().casefold(), plain, n=1, cutoff=_ALIKE)
