@@ -120,7 +120,7 @@ ROWS = '{"text": "a cat", "label": "c", "split": "train"}\n{"text": "a dog", "la
     ("content", "message"),
     [
         (zipped(ROWS * 50)[:-20], "the gzip file is broken"),
-        (b"no gzip", "the gzip file is broken"),
+        (b"no gzip", "expected a gzip file"),
         (zipped(ROWS + '{"text": "a\n'), "line 3: not valid JSON"),
         (zipped(ROWS + '{"text": "a cow"}\n'), "line 3: no field 'label'"),
         (b"", "it is empty"),
